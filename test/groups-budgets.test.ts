@@ -5,7 +5,7 @@ import { changesOf } from "./support/audit.js";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
 import { letPass } from "./support/tables.js";
-import { sharedWorld } from "./support/world.js";
+import { type Anything, sharedWorld } from "./support/world.js";
 
 const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
 
@@ -110,6 +110,51 @@ describe("AI budgets of groups", () => {
     const usage = { id: newId(), user_id: ada!.id, organization_id: w().defaultOrganization, amount_micros: 7, at };
     await insert(w(), { ai_usage: [usage] });
     expect((await w().as(ada!).graphql(spend, { user: "me" })).aiSpend.spentMicros).to.equal(0);
+  });
+
+  it("are shown with what all users of an organization spent, those who spent the most first", async () => {
+    const query = `query($organization: String!) { organizationAiSpend(organization: $organization) {
+      spentMicros spenderCount exhaustedCount periodStart periodEnd spenders { spentMicros limitMicros user { id } } } }`;
+    const organization = await w().organization();
+    const names = ["ada", "bob", "cyd", "dee", "eve", "fay"];
+    const people = await Promise.all(names.map((name) => w().user(name, [organization.id])));
+    const [ada, bob] = people;
+    const owner = w().as(w().owner);
+    const read = async () => (await owner.graphql(query, { organization: organization.id })).organizationAiSpend;
+    expect(await read()).to.deep.include({ spentMicros: 0, spenderCount: 0, exhaustedCount: 0, spenders: [] });
+
+    const entries = people.map(({ id }, n) => ({ id: newId(), userId: id, amountMicros: 60 - n * 10 }));
+    const more = `mutation($entries: [AiUsageEntryInput!]!) {
+      recordAiUsage(input: { organization: "${organization.id}", entries: $entries }) { recorded } }`;
+    await owner.graphql(more, { entries: [...entries, { id: newId(), userId: bob!.id, amountMicros: 5 }] });
+    const usage = { user_id: ada!.id, organization_id: organization.id, amount_micros: 1000 };
+    await insert(w(), {
+      ai_usage: [
+        { ...usage, id: newId(), at: new Date(Date.parse((await read()).periodStart) - 1).toISOString() },
+        { ...usage, id: newId(), organization_id: w().defaultOrganization, at: "now" },
+      ],
+    });
+    const group = await w().group(undefined, { organization: organization.id, members: [ada!, bob!] });
+    const wider = await w().group(undefined, { organization: organization.id, members: [bob!] });
+    await owner.put(path(group), { spend_limit_micros: 55 });
+    await owner.put(path(wider), { spend_limit_micros: 70 });
+    const spent = await read();
+    expect(spent).to.include({ spentMicros: 215, spenderCount: 6, exhaustedCount: 1 });
+    expect(
+      spent.spenders.map(({ user, ...each }: Anything) => [user.id, each.spentMicros, each.limitMicros]),
+    ).to.deep.equal([
+      [ada!.id, 60, 55],
+      [bob!.id, 55, 70],
+      ...people.slice(2, 5).map(({ id }, n) => [id, 40 - n * 10, null]),
+    ]);
+
+    // A budget of Everyone holds for those who are in no other group.
+    await owner.put(path({ id: organization.id }), { spend_limit_micros: 20 });
+    expect((await read()).exhaustedCount).to.equal(4);
+    const [, , , dee] = people;
+    await owner.put(path({ id: organization.id }), { spend_limit_micros: 41 });
+    expect((await read()).spenders[3]).to.deep.equal({ spentMicros: 30, limitMicros: 41, user: { id: dee!.id } });
+    expect((await w().as(ada!).failure(query, { organization: organization.id })).code).to.equal("FORBIDDEN");
   });
 
   it("let permitted callers record usage, all of it or nothing", async () => {

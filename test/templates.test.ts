@@ -4,7 +4,10 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { countRows, setColumns, setTimes, storedText } from "./support/tables.js";
 import { taskDocument } from "./support/tasks.js";
-import { echo, endImport, makeTemplate, variablesOf } from "./support/templates.js";
+import { insert } from "./support/stage.js";
+import { newId } from "./support/ids.js";
+import { insertStopped } from "./support/workspaces.js";
+import { echo, endImport, type MadeTemplate, makeTemplate, variablesOf } from "./support/templates.js";
 import { type Anything, type Client, type Person, sharedWorld, type World } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
@@ -631,5 +634,40 @@ describe("versions of templates", () => {
       "input.parameters.size",
       "input.parameters.needed",
     ]);
+  });
+
+  it("are named by how many workspaces they have, those with the most first", async () => {
+    const query = `query($organization: String!) { mostUsedTemplates(organization: $organization) {
+      workspaceCount runningCount template { id name } } }`;
+    const { id: organization } = await w().organization();
+    const read = async () => (await owner().graphql(query, { organization })).mostUsedTemplates;
+    expect(await read()).to.deep.equal([]);
+    const templates: MadeTemplate[] = [];
+    for (let count = 1; count <= 7; count++) templates.push(await makeTemplate(w(), { organization }));
+    // The first has no workspace, each other one more than the one before.
+    const made: string[] = [];
+    for (const [count, { version }] of templates.entries())
+      for (let nr = 0; nr < count; nr++) made.push(await insertStopped(w(), w().owner.id, version));
+    const last = made.at(-1)!;
+    await setColumns(w(), "workspaces", { id: last }, { latest_status: "running" });
+    // Prebuilt workspaces without an owner count for none.
+    const presetId = newId();
+    await insert(w(), {
+      template_presets: [
+        { id: presetId, version_id: templates[0]!.version, name: "small", created_at: "now", parameters: {} },
+      ],
+    });
+    for (let nr = 0; nr < 9; nr++) {
+      const id = await insertStopped(w(), w().owner.id, templates[0]!.version);
+      await setColumns(w(), "workspaces", { id }, { prebuilt_preset_id: presetId });
+    }
+    const used = (at: number, runningCount = 0) => ({
+      workspaceCount: at,
+      runningCount,
+      template: { id: templates[at]!.id, name: templates[at]!.name },
+    });
+    expect(await read()).to.deep.equal([used(6, 1), used(5), used(4), used(3), used(2)]);
+    await setTimes(w(), "workspaces", { template_id: templates[6]!.id }, { deleted_at: "0 s" });
+    expect((await read()).map(({ workspaceCount }: Anything) => workspaceCount)).to.deep.equal([5, 4, 3, 2, 1]);
   });
 });

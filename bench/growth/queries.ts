@@ -243,7 +243,9 @@ export const points = [
   ...point("inboxNotification", ["member"], { "": `id: "${known.notification(1)}"` }),
   ...point("me", readers, { "": "" }),
   ...point("organization", readers, { "by name": `organization: "side"` }).filter(({ role }) => !lacksSide(role)),
+  ...point("mostUsedTemplates", ["owner", "administrator"], { "": `organization: "default"` }),
   ...point("organization", ["owner", "sideAdministrator"], { "by id": `organization: "${known.sideOrganization}"` }),
+  ...point("organizationAiSpend", administrators, { "": `organization: "default"` }),
   ...point("organizations", readers, { "": "" }),
   ...point("quietHours", ["member"], { "": me }),
   ...point("search", readers, {

@@ -277,8 +277,10 @@ const update = command({
     const { activeVersion } = workspace.template;
     if (!activeVersion) throw new Failed(`The template ${workspace.template.name} has no active version.`);
     if (!workspace.isOutdated && parameters.length === 0) {
-      const value = { id: workspace.id, name: nameOf(workspace), isFinished: true };
-      return output.done(value, `Workspace ${nameOf(workspace)} has the active version ${activeVersion.name} already.`);
+      const { id, latestBuild: build } = workspace;
+      const name = nameOf(workspace);
+      const value = { id, name, buildId: build?.id ?? null, transition: build?.transition ?? null, isFinished: true };
+      return output.done(value, `Workspace ${name} has the active version ${activeVersion.name} already.`);
     }
     const input = { workspace: workspace.id, templateVersionId: activeVersion.id, parameters };
     return restartWith(work, input, !options["no-wait"]);

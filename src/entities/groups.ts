@@ -114,7 +114,14 @@ GroupAiBudgetSchema.setClass(GroupAiBudget);
 export const AiUsageSchema = defineEntity({
   name: "AiUsage",
   tableName: "ai_usage",
-  indexes: [{ name: "ai_usage_user_index", properties: ["user", "organization", "at"] }],
+  indexes: [
+    { name: "ai_usage_user_index", properties: ["user", "organization", "at"] },
+    {
+      name: "ai_usage_month_index",
+      expression:
+        "create index ai_usage_month_index on ai_usage (organization_id, at) include (user_id, amount_micros)",
+    },
+  ],
   properties: {
     id: p.uuid().primary(),
     user: () => p.manyToOne(User).ref().deleteRule("cascade"),

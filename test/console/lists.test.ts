@@ -1,9 +1,14 @@
 // Reaches for tables: a thousand users, and times of long ago, which requests would take long to make.
 // Lists of the console: a thousand rows, long names, which rows and columns are shown, times, and the filters of the audit log.
+import { readFileSync } from "node:fs";
 import { expect } from "chai";
+import { expectFit } from "../support/accessibility.js";
 import { consoleTests, echoDocument, importedTemplate } from "../support/console.js";
 import { insertUsers } from "../support/crowds.js";
+import { fillLists } from "../support/many-rows.js";
+import { recordId } from "../support/records.js";
 import { setColumns } from "../support/tables.js";
+import { eventually } from "../support/watchers.js";
 
 describe("lists of the console", () => {
   const console = consoleTests();
@@ -163,6 +168,84 @@ describe("lists of the console", () => {
     await console().open("/audit?from=no-day");
     await page.getByRole("table").waitFor();
   });
+});
+
+/** The rows that pages of the lists of a section show: those of one page of many, all that there are, or none that can grow. */
+const shown: Record<
+  string,
+  { pages: string; query?: string } | { all: string; query?: string; most?: number } | { reason: string }
+> = {
+  workspaces: { pages: "Workspaces" },
+  tasks: { pages: "Tasks" },
+  templates: { pages: "Templates" },
+  users: { pages: "Users" },
+  invitations: { pages: "Invitations" },
+  organizations: { all: "Organizations" },
+  groups: { pages: "Groups" },
+  provisioners: { all: "Daemons", query: "organization" },
+  jobs: { pages: "Jobs", query: "organization" },
+  proxies: { all: "Workspace proxies" },
+  applications: { pages: "Applications" },
+  grants: { pages: "Grants" },
+  "scim-keys": { all: "SCIM keys", most: 100 },
+  "sign-in-providers": { reason: "at most 100 providers, which locale.test.ts shows" },
+  inbox: { pages: "Inbox" },
+  secrets: { all: "Secrets" },
+  "linked-accounts": { reason: "configured" },
+  preferences: { reason: "known to the program" },
+  "notification-settings": { reason: "known to the program" },
+  deliveries: { pages: "Deliveries" },
+  appearance: { reason: "one setting" },
+  licenses: { reason: "each is signed" },
+  health: { reason: "known to the program" },
+  audit: { pages: "Audit log" },
+  connections: { pages: "Connections" },
+  keys: { all: "Sessions and keys" },
+};
+
+describe("all lists of the console", () => {
+  const console = consoleTests();
+  const sections = JSON.parse(readFileSync("clients/console/sections.json", "utf8")) as string[];
+
+  let filled: Promise<void> | undefined;
+  beforeEach(() => (filled ??= fillLists(console().world, 1_000)));
+
+  it("are tried", () => expect(Object.keys(shown)).to.have.members(sections));
+
+  for (const [section, list] of Object.entries(shown)) {
+    if ("reason" in list) continue;
+    it(`show a thousand rows of the longest names: ${section}`, async () => {
+      const { page, asOwner } = console();
+      const query = list.query ? `?${list.query}=${recordId(list.query)}` : "";
+      await asOwner(`/${section}${query}`);
+      const [main, name] = [page.getByRole("main"), "pages" in list ? list.pages : list.all];
+      const rows =
+        section === "inbox"
+          ? main.locator(".inbox > li")
+          : main.getByRole("table", { name, exact: true }).locator("tbody tr");
+      await rows.first().waitFor();
+      if ("pages" in list) {
+        const pages = page.getByRole("navigation", { name: `Pages of ${name}`, exact: true });
+        const range = (text: string) => pages.getByText(text).waitFor();
+        await range("1–25 of 1000 or more");
+        expect(await rows.count()).to.equal(25);
+        const texts = async () => (await rows.allInnerTexts()).join("\n");
+        const first = await texts();
+        await pages.getByRole("button", { name: "Next" }).press("Enter");
+        await range("26–50 of 1000 or more");
+        await eventually(async () => (await texts()) !== first, "the next page");
+        expect(await rows.count()).to.equal(25);
+        const second = await texts();
+        await pages.getByRole("button", { name: "Previous" }).press("Enter");
+        await range("1–25 of 1000 or more");
+        await eventually(async () => (await texts()) !== second, "the page before");
+      } else expect(await rows.count()).to.be.at.least(list.most ?? 1_000);
+      for (const width of [1280, 360]) {
+        await page.setViewportSize({ width, height: 800 });
+        await expectFit(page, `/${section} at ${width}`);
+      }
+    });
+  }
 });
 
 describe("times of the console", () => {

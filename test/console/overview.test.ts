@@ -1,6 +1,8 @@
 // The overview of people who work, and the use of a template on its page.
 import { expect } from "chai";
+import { expectAccessible } from "../support/accessibility.js";
 import { consoleTests, echoDocument, importedTemplate } from "../support/console.js";
+import { newId } from "../support/ids.js";
 import { eventually } from "../support/watchers.js";
 
 describe("the overview of the console", () => {
@@ -34,6 +36,44 @@ describe("the overview of the console", () => {
     await heading(`Hello, ${person.username}`);
     await page.waitForLoadState("networkidle");
     expect(await page.getByText("Your workspaces").count()).to.equal(0);
+  });
+
+  it("shows administrators which templates are used most, and what AI costs, against budgets", async () => {
+    const { world, page, asOwner, openAs, heading, main } = console();
+    const [ada, bob] = await world.users("ada", "bob");
+    const owner = world.as(world.owner);
+    const templateId = await importedTemplate(world, "popular", echoDocument());
+    for (const name of ["one", "two", "three"]) await world.as(ada!).graphql(create, { input: { name, templateId } });
+    const group = await world.group(undefined, { members: [ada!] });
+    await owner.put(`/api/v2/groups/${group.id}/ai/budget`, { spend_limit_micros: 2_000_000 });
+    const entries = [ada!, bob!].map(({ id }) => ({ id: newId(), userId: id, amountMicros: 2_500_000 }));
+    await owner.graphql(
+      `mutation($entries: [AiUsageEntryInput!]!) { recordAiUsage(input: { entries: $entries }) { recorded } }`,
+      { entries },
+    );
+    await asOwner("/");
+    const panel = (name: string) => main().getByRole("region", { name, exact: true });
+    const spending = panel("AI spending of the organization");
+    await spending.getByText("5.00 this month by 2 users, of whom one has spent the budget").waitFor();
+    await spending.getByRole("listitem").filter({ hasText: ada!.username }).getByText("2.50 of 2.00").waitFor();
+    expect(
+      await spending.getByRole("listitem").filter({ hasText: bob!.username }).getByRole("progressbar").count(),
+    ).to.equal(0);
+    await expectAccessible(page, "the overview of an administrator");
+    await spending.getByRole("link", { name: new RegExp(ada!.username) }).press("Enter");
+    await heading(ada!.username);
+
+    await asOwner("/");
+    const used = panel("Most used templates").getByRole("listitem").filter({ hasText: "popular" });
+    await used.getByRole("link", { name: "3 workspaces" }).waitFor();
+    await used.getByRole("link", { name: "popular" }).press("Enter");
+    await heading("popular");
+
+    await openAs(ada!, "/");
+    await heading(`Hello, ${ada!.username}`);
+    await page.waitForLoadState("networkidle");
+    for (const name of ["Most used templates", "AI spending of the organization"])
+      expect(await panel(name).count()).to.equal(0);
   });
 
   it("has on the page of a template how it is used, and what failed", async () => {

@@ -97,6 +97,7 @@ const table: Record<string, string> = {
   "connection_log:read": "O A o! a!",
   "audit_log:read": "O A o! a!",
   "workspace_proxy:create": "O",
+  "template:view_insights": "O T A o t a",
   "workspace_proxy:update": "O",
   "workspace_proxy:delete": "O",
   "workspace_agent:read": "O T o t own",

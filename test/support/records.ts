@@ -109,6 +109,7 @@ function people({ n, own, first, owner }: Records) {
       })),
     ],
     group_ai_budgets: [{ ...times, group_id, spend_limit_micros: 5 }],
+    ai_usage: [{ id: own("spending"), user_id, organization_id, amount_micros: n, at: "now" }],
     scim_keys: [
       {
         ...created,

@@ -8,6 +8,7 @@ import { root } from "./project.js";
 const withoutId: Record<string, string[]> = {
   "They are positions in a list.": ["PageInfo"],
   "They are parts of the object that they are read with.": [
+    "AiSpender",
     "Banner",
     "ClaimGrant",
     "ClaimMapping",
@@ -58,6 +59,7 @@ const withoutId: Record<string, string[]> = {
     "TemplateParameterOption",
     "TemplateParameterValidation",
     "TemplateParameterValue",
+    "TemplateUse",
     "WorkspaceAgentHealth",
     "WorkspaceAgentLatency",
     "WorkspaceAgentUsage",
@@ -71,6 +73,7 @@ const withoutId: Record<string, string[]> = {
   "There is one of them for each caller, user, group, or deployment, named by the arguments.": [
     "AgentManifest",
     "AiSpend",
+    "OrganizationAiSpend",
     "Appearance",
     "AuthScopes",
     "EncryptionStatus",

@@ -33,8 +33,9 @@ export interface AiSpend {
   periodEnd: string;
 }
 
-const thisMonth = sql<string>`date_trunc('month', now())`;
-const nextMonth = sql<string>`date_trunc('month', now()) + interval '1 month'`;
+/** The beginning of the current calendar month (UTC). */
+export const thisMonth = sql<string>`date_trunc('month', now())`;
+export const nextMonth = sql<string>`date_trunc('month', now()) + interval '1 month'`;
 
 /** The AI spending of a user in an organization. */
 function aiSpendOf(ctx: Context, userId: string, organizationId: string): Promise<AiSpend> {

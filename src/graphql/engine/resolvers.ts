@@ -23,6 +23,7 @@ export {
 } from "../external-auth/external-auth.js";
 export { FirstStepsResolver } from "../first-steps.js";
 export { GroupBudgetsResolver } from "../groups/budgets.js";
+export { OrganizationSpendingResolver } from "../groups/spending.js";
 export { GroupsResolver } from "../groups/groups.js";
 export { JoinedGroupsResolver } from "../groups/joined-groups.js";
 export { HealthResolver } from "../health.js";
@@ -80,6 +81,7 @@ export { TemplateAclResolver } from "../templates/acl.js";
 export { TemplateChangesResolver } from "../templates/template-changes.js";
 export { ParametersOfVersionsResolver, TemplateParametersResolver } from "../templates/template-parameters.js";
 export { TemplateVersionChangesResolver } from "../templates/version-changes.js";
+export { TemplateUseResolver } from "../templates/most-used.js";
 export { TemplatesResolver } from "../templates/templates.js";
 export {
   TemplatePresetsResolver,

@@ -46,6 +46,8 @@ const given: Record<string, string> = {
   ...Object.fromEntries(
     [
       "group",
+      "mostUsedTemplates",
+      "organizationAiSpend",
       "organizationGroups",
       "organizationMembers",
       "provisionerDaemons",
@@ -74,6 +76,7 @@ const fixed: Record<string, string> = {
   "Query.assignableRoles": "known to the program",
   "Query.externalAuthProviders": "configured",
   "Query.healthChecks": "known to the program",
+  "Query.mostUsedTemplates": "the workspaces of the records are of one template",
   "Query.notificationTemplates": "known to the program",
   "Query.userIdentities": "at most one",
   "ServerInfo.identityProviders": "configured",

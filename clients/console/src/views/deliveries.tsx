@@ -82,13 +82,13 @@ export function DeliveriesView() {
             show: ({ state, reason, attempts }) => (
               <>
                 <Status name={state} />
-                {reason && <span class="faint block">{reason}</span>}
+                {reason && <span class="faint long block">{reason}</span>}
                 {attempts.length > 0 && (
                   <details>
                     <summary>{countOf(attempts.length, "attempt")}</summary>
                     <ul>
                       {attempts.map(({ number, outcome, detail, time }) => (
-                        <li key={number}>
+                        <li key={number} class="long">
                           {wordsOf(outcome)} <Time at={time} /> {detail}
                         </li>
                       ))}

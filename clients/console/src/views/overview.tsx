@@ -9,6 +9,7 @@ import { Empty, Heading, Label, Loading, Panel, Share, Time } from "../ui/parts"
 import { amountOf, countOf, doneOf, nounOf, titleOf, totalOf, wordsOf } from "../ui/text";
 import { isMuted } from "./health-checks";
 import { FirstSteps } from "./first-steps";
+import { AiSpending, MostUsedTemplates } from "./overview-use";
 import { OwnWork } from "./overview-own";
 import { OrganizationChoice, useOrganization } from "./organization-choice";
 import { Overview as OverviewQuery, OverviewOrganization, ReleaseHeldWorkspaces } from "./overview.gql";
@@ -269,10 +270,22 @@ const Tile = ({ href, label, count, note, isBad }: TileProps) => (
 function OfOrganization({ children }: { children: preact.ComponentChildren }) {
   const choice = useOrganization();
   const { chosen } = choice;
-  const may = useAllowed<"daemons">(
-    chosen ? { daemons: { may: "provisioner_daemon:read", organizationId: chosen.id } } : undefined,
+  const may = useAllowed<"daemons" | "spending" | "use">(
+    chosen
+      ? {
+          daemons: { may: "provisioner_daemon:read", organizationId: chosen.id },
+          spending: { may: "group_ai_budget:read", organizationId: chosen.id },
+          use: { may: "template:view_insights", organizationId: chosen.id },
+        }
+      : undefined,
   );
-  const variables = chosen && { organization: chosen.id, timeZone, daemons: may("daemons") };
+  const variables = chosen && {
+    organization: chosen.id,
+    timeZone,
+    daemons: may("daemons"),
+    spending: may("spending"),
+    use: may("use"),
+  };
   const { data } = useData(OverviewOrganization, may.isKnown ? variables : undefined);
   if (!chosen || !data) return <div class="columns">{children}</div>;
   const counts = data.dailyCounts;
@@ -302,6 +315,8 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
           />
         )}
         {children}
+        {data.mostUsedTemplates && <MostUsedTemplates of={data.mostUsedTemplates} />}
+        {data.organizationAiSpend && <AiSpending of={data.organizationAiSpend} />}
         <section class="chart" aria-label={`You in ${titleOf(chosen)}`}>
           <h2>You in {titleOf(chosen)}</h2>
           <dl class="shares">
