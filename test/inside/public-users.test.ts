@@ -76,6 +76,7 @@ describe("full users", () => {
 
   it("are replaced by public users where records refer to them", () => {
     expect(fieldsReturning("PublicUser")).to.have.members([
+      "AiSpender.user",
       "ApiKey.user",
       "AuditEvent.actor",
       "AuditReader.user",

@@ -85,7 +85,7 @@ import { AuditSinks } from "./0113-audit-sinks.js";
 import { AuditDays } from "./0114-audit-days.js";
 import { LostWorkspaces } from "./0116-lost-workspaces.js";
 import { Logos } from "./0115-logos.js";
-import { MonthSpending } from "./0116-month-spending.js";
+import { MonthSpending } from "./0117-month-spending.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -175,5 +175,5 @@ export const migrations: MigrationObject[] = [
   { name: "0114-audit-days", class: AuditDays },
   { name: "0115-logos", class: Logos },
   { name: "0116-lost-workspaces", class: LostWorkspaces },
-  { name: "0116-month-spending", class: MonthSpending },
+  { name: "0117-month-spending", class: MonthSpending },
 ];
