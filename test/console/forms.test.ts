@@ -203,7 +203,8 @@ describe("the console has forms", () => {
     await keyboard.press("Enter");
     await c.page.getByRole("alertdialog").waitFor({ state: "detached" });
     await keyboard.press("Escape");
-    await c.page.getByRole("alertdialog").waitFor();
+    // Its first button has the focus.
+    await c.page.getByRole("alertdialog").locator("button:focus").waitFor();
     await keyboard.press("Tab");
     await keyboard.press("Enter");
     await c.dialog().waitFor({ state: "detached" });

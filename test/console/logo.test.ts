@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { expectAccessible } from "../support/accessibility.js";
 import { consoleTests } from "../support/console.js";
 import { beginning, png } from "../support/pictures.js";
+import { eventually } from "../support/watchers.js";
 
 describe("the console takes the logo", () => {
   const console = consoleTests();
@@ -83,8 +84,8 @@ describe("the console takes the logo", () => {
       .getByText(/^blue\.png, /)
       .waitFor();
     await c.submit("Save");
-    await c.page.locator(`.picture img[src^="${c.home}/logos/"]`).waitFor();
-    expect(await colorOf(".picture img")).to.deep.equal([0, 0, 200]);
+    const isBlue = async () => String(await colorOf(".picture img")) === "0,0,200";
+    await eventually(isBlue, "the new logo in the place of the one before");
 
     await c.button("Edit").click();
     await c.dialog().getByRole("button", { name: "Remove the picture" }).press("Enter");
