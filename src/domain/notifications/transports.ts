@@ -3,9 +3,10 @@ import type { Logger } from "pino";
 import type { Config } from "../../runtime/config.js";
 import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
-import type { Events, Subscription } from "../../runtime/events.js";
+import type { Events } from "../../runtime/events.js";
 import { createMailer, type Mailer } from "../../infrastructure/smtp.js";
 import type { Vault } from "../../infrastructure/vault.js";
+import { StoredSettings } from "../kernel/stored-settings.js";
 import { createWebhook, type Webhook } from "../../infrastructure/webhook.js";
 
 /** The settings of the configuration that owners can change at run time, by transport and field. */
@@ -44,9 +45,6 @@ type Row = InferResult<ReturnType<typeof storedTransports>>[number];
 /** Signals all replicas that owners changed the transports. */
 export const transportsHint = { topic: "notification_settings", id: "transports" } as const;
 
-/** Milliseconds after which the settings are read again although no hint has arrived. */
-const interval = 30_000;
-
 type Opened = { ids: Record<TransportName, string> } & Record<TransportName, StoredTransport>;
 
 /** Decrypts stored settings. Throws if a secret cannot be decrypted. */
@@ -81,14 +79,11 @@ export function withStored(config: Config, stored: Record<TransportName, StoredT
  * The transports of notifications, as the environment and the owners configured them. Absent if not configured. Follows
  * changes on all replicas.
  */
-export class Transports {
+export class Transports extends StoredSettings {
   smtp: Mailer | undefined;
   webhook: Webhook | undefined;
-  #hints: Subscription | undefined;
-  #timer: NodeJS.Timeout | undefined;
   /** The rows in use, so that an unchanged transport keeps its connections. */
   #known = "";
-  #reading: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly options: {
@@ -99,34 +94,11 @@ export class Transports {
       log: Logger;
     },
   ) {
+    super(options, transportsHint, "The settings of notification transports");
     this.#use(options.config);
   }
 
-  /** Reads what owners have set, and starts to follow changes. */
-  async start(): Promise<void> {
-    const { events, log } = this.options;
-    const refresh = () =>
-      void this.refresh().catch((error: unknown) =>
-        log.warn({ err: error }, "The settings of notification transports could not be read; the last ones are used."),
-      );
-    this.#hints = events.subscribe(transportsHint.topic, transportsHint.id, refresh);
-    this.#timer = setInterval(refresh, interval).unref();
-    refresh();
-    await this.#reading.catch(() => {});
-  }
-
-  /** Reads the settings. Calls take their turns, so that the last one sees the last change. */
-  refresh(): Promise<void> {
-    return (this.#reading = this.#reading.catch(() => {}).then(() => this.#read()));
-  }
-
-  async close(): Promise<void> {
-    this.#hints?.close();
-    clearInterval(this.#timer);
-    await this.#reading.catch(() => {});
-  }
-
-  async #read(): Promise<void> {
+  protected async read(): Promise<void> {
     const { config, database, vault } = this.options;
     const rows = await storedTransports(database.db).execute();
     const known = JSON.stringify(rows);

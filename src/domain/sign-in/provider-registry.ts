@@ -9,7 +9,8 @@ import {
 } from "../../infrastructure/identity-providers.js";
 import type { Vault } from "../../infrastructure/vault.js";
 import type { Config } from "../../runtime/config.js";
-import type { Events, Subscription } from "../../runtime/events.js";
+import type { Events } from "../../runtime/events.js";
+import { StoredSettings } from "../kernel/stored-settings.js";
 import { providerSecrets } from "../encryption/columns.js";
 import { providersOfVariables } from "./declared-providers.js";
 
@@ -92,9 +93,6 @@ export const settingsOf = ({ organizationIds, ...row }: StoredProvider): Omit<Pr
 /** Signals all replicas that owners changed the providers. */
 export const providersHint = { topic: "sign_in_providers", id: "all" } as const;
 
-/** Milliseconds after which they are read again although no hint has arrived. */
-const interval = 30_000;
-
 type Options = {
   config: Config;
   database: Pick<Database, "db">;
@@ -104,14 +102,12 @@ type Options = {
 };
 
 /** The providers at which users sign in, on a server. Follows the changes of owners on all replicas. */
-export class SignInProviders {
+export class SignInProviders extends StoredSettings {
   readonly #declared: readonly KnownProvider[];
   #stored: readonly KnownProvider[] = [];
-  #hints: Subscription | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #reading: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: Options) {
+    super(options, providersHint, "The providers of sign-in");
     const { config } = options;
     const ofVariables = providersOfVariables(config).map(({ settings, setting }): KnownProvider => ({
       ...createIdentityProvider(settings, { ...this.#calls, setting }),
@@ -133,30 +129,6 @@ export class SignInProviders {
   get #calls() {
     const { outboundAllow, outboundProxy } = this.options.config;
     return { outboundAllow, outboundProxy };
-  }
-
-  /** Reads the stored providers, and starts to follow changes. */
-  async start(): Promise<void> {
-    const { events, log } = this.options;
-    const refresh = () =>
-      void this.refresh().catch((error: unknown) =>
-        log.warn({ err: error }, "The providers of sign-in could not be read; the last ones are used."),
-      );
-    this.#hints = events.subscribe(providersHint.topic, providersHint.id, refresh);
-    this.#timer = setInterval(refresh, interval).unref();
-    refresh();
-    await this.#reading.catch(() => {});
-  }
-
-  /** Reads the stored providers. Calls take their turns, so that the last one sees the last change. */
-  refresh(): Promise<void> {
-    return (this.#reading = this.#reading.catch(() => {}).then(() => this.#read()));
-  }
-
-  async close(): Promise<void> {
-    this.#hints?.close();
-    clearInterval(this.#timer);
-    await this.#reading.catch(() => {});
   }
 
   /** All that the settings of the server declare. */
@@ -184,7 +156,7 @@ export class SignInProviders {
     return this.active.some(({ settings }) => settings.kind === kind);
   }
 
-  async #read(): Promise<void> {
+  protected async read(): Promise<void> {
     const { database, log } = this.options;
     const rows = await storedProviders(database.db).execute();
     // An unchanged provider keeps the metadata and the keys that it has fetched.
