@@ -8,11 +8,11 @@ import { claimIds } from "../kernel/queue.js";
 import { hour, minute } from "../../runtime/durations.js";
 import { notify } from "../notifications/notify.js";
 import { workspaceNotifications } from "../notifications/templates/workspace-notifications.js";
+import { selectRunning } from "./stop-notices.js";
 import { workspaceHealths } from "./workspace-health.js";
 
 const a = columnsOf("workspaceAgents", "a");
 const w = columnsOf("workspaces", "w");
-const k = columnsOf("tasks", "k");
 
 /** Maximum number of workspaces that are noticed in a transaction. */
 const batchSize = 50;
@@ -22,10 +22,7 @@ const patience = 5 * minute;
 
 const lostAt = sql<string>`coalesce(${a.disconnectedAt}, ${a.lastConnectedAt}, ${a.createdAt})`;
 
-/**
- * Marks running workspaces with a lost agent: once for each loss, and at most once an hour. Owners of tasks are told of
- * them by the task.
- */
+/** Marks running workspaces with a lost agent: once for each loss, and at most once an hour. */
 const take = ({ db }: Context) =>
   db
     .updateTable("workspaces")
@@ -34,20 +31,12 @@ const take = ({ db }: Context) =>
       "id",
       "=",
       claimIds(
-        db
-          .selectFrom("workspaces as w")
-          .select("w.id")
-          .where("w.deletedAt", "is", null)
-          .where("w.prebuiltPresetId", "is", null)
-          .where("w.latestStatus", "=", "running")
+        selectRunning(db)
           .where((eb) => eb.or([eb("w.lossNoticedAt", "is", null), eb("w.lossNoticedAt", "<", after(-hour))]))
           .where(
             sql<SqlBool>`exists (select from workspace_agents a
               where ${a.workspaceId} = ${w.id} and ${a.tokenEndedAt} is null and ${agentStatus} in ('timeout', 'disconnected')
                 and ${lostAt} < ${after(-patience)} and (${w.lossNoticedAt} is null or ${w.lossNoticedAt} < ${lostAt}))`,
-          )
-          .where(
-            sql<SqlBool>`not exists (select from tasks k where ${k.workspaceId} = ${w.id} and ${k.deletedAt} is null)`,
           )
           .orderBy("w.id"),
         batchSize,

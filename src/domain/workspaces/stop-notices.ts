@@ -1,5 +1,6 @@
 // Notices to owners that their workspace stops by itself soon.
 import { sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
@@ -14,9 +15,19 @@ const k = columnsOf("tasks", "k");
 /** Maximum number of workspaces that are noticed in a transaction. */
 const batchSize = 50;
 
+/** Running workspaces `w`, whose owners are told of them. Those of tasks are left out: the task tells, and starts them again. */
+export const selectRunning = (db: Db) =>
+  db
+    .selectFrom("workspaces as w")
+    .select("w.id")
+    .where("w.deletedAt", "is", null)
+    .where("w.prebuiltPresetId", "is", null)
+    .where("w.latestStatus", "=", "running")
+    .where(sql<SqlBool>`not exists (select from tasks k where ${k.workspaceId} = w.id and ${k.deletedAt} is null)`);
+
 /**
  * Marks workspaces that stop within the time of the notice. Activity may move a deadline again and again: their owners are
- * told once in that time. Workspaces of tasks, which are paused and resumed by themselves, are left out.
+ * told once in that time.
  */
 const take = ({ db }: Context, notice: number) =>
   db
@@ -26,18 +37,10 @@ const take = ({ db }: Context, notice: number) =>
       "id",
       "=",
       claimIds(
-        db
-          .selectFrom("workspaces as w")
-          .select("w.id")
-          .where("w.deletedAt", "is", null)
-          .where("w.prebuiltPresetId", "is", null)
-          .where("w.latestStatus", "=", "running")
+        selectRunning(db)
           .where("w.deadline", ">", now)
           .where("w.deadline", "<=", after(notice))
           .where((eb) => eb.or([eb("w.stopNoticedAt", "is", null), eb("w.stopNoticedAt", "<", after(-notice))]))
-          .where(
-            sql<SqlBool>`not exists (select from tasks k where ${k.workspaceId} = w.id and ${k.deletedAt} is null)`,
-          )
           .orderBy("w.deadline"),
         batchSize,
         "w",
