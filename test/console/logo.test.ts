@@ -35,10 +35,13 @@ describe("the console takes the logo", () => {
   it("as a file that is chosen by keyboard, and shows it in the shell and where visitors sign in", async () => {
     const c = console();
     const chooser = await edit();
+    // Well before the key: the browser needs a moment until it hands over its choosers.
+    const opening = c.page.waitForEvent("filechooser");
     await c.enter("Name", "Larkspur");
     await c.field("Logo").focus();
     await c.page.keyboard.press("Tab");
-    const [opened] = await Promise.all([c.page.waitForEvent("filechooser"), c.page.keyboard.press("Enter")]);
+    await c.page.keyboard.press("Enter");
+    const opened = await opening;
     await opened.setFiles({ name: "red.png", mimeType: "image/png", buffer: png(200, 0, 0) });
     await c
       .dialog()
