@@ -46,7 +46,7 @@ export class AiMonthSpending extends BackfillMigration {
       with before as (
         update ai_usage set is_summed = true
         where id = any(array(
-          select id from ai_usage where not is_summed and at >= date_trunc('month', now(), 'UTC') limit 5000))
+          select id from ai_usage where not is_summed and at >= date_trunc('month', now(), 'UTC') limit 2000))
         returning organization_id, at, user_id, amount_micros
       ) ${addSums("before")}`);
   }

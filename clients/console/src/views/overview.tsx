@@ -8,6 +8,7 @@ import { Filters } from "../ui/list";
 import { Empty, Heading, Label, Loading, Panel, Share, Time } from "../ui/parts";
 import { amountOf, countOf, doneOf, nounOf, titleOf, totalOf, wordsOf } from "../ui/text";
 import { isMuted } from "./health-checks";
+import { FailedWorkspaceList } from "./failed-workspaces";
 import { FirstSteps } from "./first-steps";
 import { AiSpending, MostUsedTemplates } from "./overview-use";
 import { OwnWork } from "./overview-own";
@@ -206,21 +207,9 @@ export function Overview() {
         )}
       </OfOrganization>
       <div class="columns">
-        {data.failed.nodes.length > 0 && (
+        {data.failed.totalCount > 0 && (
           <Panel title="Workspaces whose latest build failed">
-            <ul class="links">
-              {data.failed.nodes.map(({ id, name, owner, latestBuild }) => (
-                <li key={id}>
-                  <span>
-                    <a href={`/workspaces/${id}`}>
-                      {owner.username}/{name}
-                    </a>
-                    {latestBuild?.job.error && <span class="faint block">{latestBuild.job.error}</span>}
-                  </span>
-                  <Time at={latestBuild?.createdAt} />
-                </li>
-              ))}
-            </ul>
+            <FailedWorkspaceList />
           </Panel>
         )}
         {data.recent && (

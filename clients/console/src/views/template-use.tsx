@@ -1,7 +1,8 @@
 // How a template is used: its workspaces, how long their builds took, and those that failed, as far as the caller sees them.
 import { useData } from "../api/hooks";
-import { Facts, Panel, Time } from "../ui/parts";
+import { Facts, Panel } from "../ui/parts";
 import { countOf, totalOf } from "../ui/text";
+import { FailedWorkspaceList } from "./failed-workspaces";
 import { TemplateUse, type TemplateUseQuery } from "./template-use.gql";
 
 type Listed = TemplateUseQuery["all"]["nodes"][number];
@@ -39,21 +40,7 @@ export function TemplateUsePanel({ id }: { id: string }) {
           ],
         ]}
       />
-      {failed.nodes.length > 0 && (
-        <ul class="links" aria-label="Failed builds">
-          {failed.nodes.map(({ id: workspace, name, owner, latestBuild }) => (
-            <li key={workspace}>
-              <span>
-                <a href={`/workspaces/${workspace}`}>
-                  {owner.username}/{name}
-                </a>
-                {latestBuild?.job?.error && <span class="faint block">{latestBuild.job.error}</span>}
-              </span>
-              <Time at={latestBuild?.createdAt} />
-            </li>
-          ))}
-        </ul>
-      )}
+      {failed.totalCount > 0 && <FailedWorkspaceList templateId={id} />}
     </Panel>
   );
 }
