@@ -276,7 +276,7 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
     use: may("use"),
   };
   const { data } = useData(OverviewOrganization, may.isKnown ? variables : undefined);
-  if (!chosen || !data) return <div class="columns">{children}</div>;
+  if (!chosen || !data) return <div class="columns charts">{children}</div>;
   const counts = data.dailyCounts;
   const daemons = data.provisionerDaemons;
   const offline = daemons?.filter(({ status }) => status === "OFFLINE").length ?? 0;
@@ -285,7 +285,7 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
       <Filters>
         <OrganizationChoice of={choice} />
       </Filters>
-      <div class="columns">
+      <div class="columns charts">
         {counts?.builds && (
           <Chart
             title="Builds a day"
@@ -304,10 +304,11 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
           />
         )}
         {children}
+      </div>
+      <div class="columns">
         {data.mostUsedTemplates && <MostUsedTemplates of={data.mostUsedTemplates} />}
         {data.organizationAiSpend && <AiSpending of={data.organizationAiSpend} />}
-        <section class="chart" aria-label={`You in ${titleOf(chosen)}`}>
-          <h2>You in {titleOf(chosen)}</h2>
+        <Panel title={`You in ${titleOf(chosen)}`}>
           <dl class="shares">
             {data.workspaceQuota && (
               <div>
@@ -335,7 +336,7 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
               </div>
             )}
           </dl>
-        </section>
+        </Panel>
       </div>
     </>
   );

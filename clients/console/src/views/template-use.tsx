@@ -18,7 +18,14 @@ const startTimes = (workspaces: readonly Listed[]): number[] =>
     .toSorted((one, other) => one - other);
 
 const secondsText = (seconds: number): string =>
-  seconds < 120 ? countOf(Math.round(seconds), "second") : countOf(Math.round(seconds / 60), "minute");
+  seconds < 0.5
+    ? "less than a second"
+    : seconds < 120
+      ? countOf(Math.round(seconds), "second")
+      : countOf(Math.round(seconds / 60), "minute");
+
+/** What half of the builds take, and all of them, unless that is the same. */
+const rangeOf = (usual: string, most: string): string => (usual === most ? usual : `${usual}, at most ${most}`);
 
 export function TemplateUsePanel({ id }: { id: string }) {
   const { data } = useData(TemplateUse, { id });
@@ -36,7 +43,7 @@ export function TemplateUsePanel({ id }: { id: string }) {
             "A start takes",
             times.length === 0
               ? ""
-              : `${secondsText(times[Math.floor(times.length / 2)]!)}, at most ${secondsText(times.at(-1)!)}`,
+              : rangeOf(secondsText(times[Math.floor(times.length / 2)]!), secondsText(times.at(-1)!)),
           ],
         ]}
       />
