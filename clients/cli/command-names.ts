@@ -41,6 +41,18 @@ export function withOwnNames(commands: Commands, words: readonly string[]): stri
   return [group, verb, ...rest];
 }
 
+/** All that people may type for the name of a group or a command, itself first. */
+export function spellingsOf(commands: Commands, name: string): string[] {
+  const [group = "", verb] = name.split(" ");
+  const others = Object.keys(otherGroups).filter((each) => otherGroups[each] === group && isFree(commands, each));
+  const groups = [group, ...others];
+  if (verb === undefined) return groups;
+  const verbs = Object.keys(otherVerbs).filter((each) => withOwnNames(commands, [group, each])[1] === verb);
+  return groups.flatMap((each) => [verb, ...verbs].map((other) => `${each} ${other}`));
+}
+
+const isFree = (commands: Commands, group: string) => !Object.keys(commands).some((name) => groupOf(name) === group);
+
 /** The first word of a command's name. */
 export const groupOf = (name: string): string => name.split(" ", 1)[0]!;
 

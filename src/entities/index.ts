@@ -20,7 +20,14 @@ export { ConnectionLogSchema } from "./connection-logs.js";
 export { DeploymentSchema } from "./deployment.js";
 export { EncryptionKeySchema } from "./encryption.js";
 export { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
-export { AiUsageSchema, GroupAiBudgetSchema, GroupMemberSchema, GroupSchema, MemberChangeSchema } from "./groups.js";
+export {
+  AiMonthSpendingSchema,
+  AiUsageSchema,
+  GroupAiBudgetSchema,
+  GroupMemberSchema,
+  GroupSchema,
+  MemberChangeSchema,
+} from "./groups.js";
 export { HealthCheckSchema, ServerReplicaSchema } from "./health.js";
 export { InvitationSchema } from "./invitations.js";
 export { LicenseSchema } from "./licenses.js";

@@ -12,6 +12,15 @@ export class TransportError extends Error {
   }
 }
 
+const noRoute = "Route not found.";
+
+/** The path is not known. */
+export const routeNotFound = (): TransportError => new TransportError(404, noRoute);
+
+/** What a page says of an error of a request. */
+export const titleOf = ({ message }: TransportError): string =>
+  message === noRoute ? "This page does not exist." : message;
+
 /** The path is known, but not with this method. */
 export const methodNotAllowed = (...allowed: string[]): TransportError =>
   new TransportError(405, "Method not allowed.", undefined, { Allow: allowed.join(", ") });

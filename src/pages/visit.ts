@@ -8,7 +8,7 @@ import { failureOf, report, translate } from "../graphql/engine/errors.js";
 import type { Variables } from "../graphql/engine/variables.js";
 import { readForm } from "../http/body.js";
 import { clearCookie, type CookieOptions, setCookie } from "../http/cookies.js";
-import { statusOf, TransportError } from "../http/errors.js";
+import { statusOf, titleOf, TransportError } from "../http/errors.js";
 import { type Http, type Middleware, redirect } from "../http/exchange.js";
 import { actorOf, sessionCookie } from "../http/credentials.js";
 import { csrfCookie, csrfTokenOf } from "../http/csrf.js";
@@ -302,16 +302,17 @@ async function fail(site: Site, http: Http, error: unknown): Promise<void> {
   if (!(error instanceof TransportError)) report({ log, request }, translate(error), error);
   const { status, title, detail, headers } = describeFailure(error);
   http.set(headers);
+  const brand = await site.brandFor(new Visit(site.services, http, new URLSearchParams()));
   const main = html`${alarm(detail)}
     <p class="faint">Status ${status} · Request id <code>${request.id}</code></p>
-    <a class="button" href="/">Back to Steward</a>`;
-  await show(http, { status, title, main }, () => site.brandFor(new Visit(site.services, http, new URLSearchParams())));
+    <a class="button" href="/">Back to ${brand.name}</a>`;
+  await show(http, { status, title, main }, () => Promise.resolve(brand));
 }
 
 function describeFailure(thrown: unknown) {
   if (thrown instanceof TransportError) {
-    const { status, message: title, detail, headers } = thrown;
-    return { status, title, detail, headers };
+    const { status, detail, headers } = thrown;
+    return { status, title: titleOf(thrown), detail, headers };
   }
   const failure = translate(thrown);
   const { detail, retryAfter, validations = [] } = failure.details;

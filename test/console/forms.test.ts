@@ -210,6 +210,70 @@ describe("the console has forms", () => {
     await c.dialog().waitFor({ state: "detached" });
   });
 
+  it("that keep a secret which is shown once from a slip of the Escape key, unless it was copied", async () => {
+    const c = console();
+    await c.visit.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const { keyboard } = c.page;
+    const question = c.page.getByRole("alertdialog", { name: "It is not shown again. Close without a copy?" });
+    const create = async (path: string, name: string) => {
+      await c.asOwner(path);
+      await open(c, "Create a key");
+      await c.enter("Name", name);
+      await c.dialog().locator("form footer [type=submit]").press("Enter");
+      await c.dialog().locator(".secret").waitFor();
+    };
+    for (const path of ["/keys", "/scim-keys"]) {
+      await create(path, "slipped");
+      await keyboard.press("Escape");
+      await question.waitFor();
+      await expectAccessible(c.page, "the question of a secret");
+      await keyboard.press("Escape");
+      await question.waitFor({ state: "detached" });
+      const secret = await c.dialog().locator(".secret").innerText();
+      await c
+        .dialog()
+        .getByRole("button", { name: path === "/keys" ? "Copy" : "Copy Token", exact: true })
+        .press("Enter");
+      await c
+        .dialog()
+        .getByRole("button", { name: path === "/keys" ? "Copied" : "Copy Token" })
+        .waitFor();
+      expect(await c.page.evaluate("navigator.clipboard.readText()")).to.equal(secret);
+      await keyboard.press("Escape");
+      await c.dialog().waitFor({ state: "detached" });
+    }
+    await create("/keys", "left");
+    await keyboard.press("Escape");
+    await question.getByRole("button", { name: "Close" }).press("Enter");
+    await c.dialog().waitFor({ state: "detached" });
+  });
+
+  it("whose buttons stay in sight, and never cover the field with the focus", async () => {
+    const c = console();
+    await c.page.setViewportSize({ width: 360, height: 640 });
+    await c.asOwner("/applications");
+    await open(c, "Create an application");
+    const submit = c.dialog().locator("form footer [type=submit]");
+    const isInSight = () =>
+      submit.evaluate((button) => {
+        const { left, top, bottom } = button.getBoundingClientRect();
+        return bottom <= 640 && button.ownerDocument.elementFromPoint(left + 3, top + 3) === button;
+      });
+    expect(await isInSight()).to.equal(true);
+    for (let presses = 0; presses < 40; presses++) {
+      await c.page.keyboard.press("Tab");
+      const isCovered = await c.page.evaluate(`(() => {
+        const focused = document.activeElement;
+        if (!focused.closest("dialog form") || focused.closest("footer")) return false;
+        return focused.getBoundingClientRect().top > document.querySelector("dialog footer").getBoundingClientRect().top;
+      })()`);
+      expect(isCovered, `press ${presses}`).to.equal(false);
+      expect(await isInSight(), `press ${presses}`).to.equal(true);
+      if (await submit.evaluate((button) => button === button.ownerDocument.activeElement)) return;
+    }
+    throw new Error("The button was not reached.");
+  });
+
   it("that stay when the session ends, until the same user has signed in again", async () => {
     const c = console();
     const ada = await c.world.user("stays");
