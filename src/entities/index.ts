@@ -59,6 +59,7 @@ export {
   ClaimedGiftSchema,
   LoginConversionSchema,
   OneTimePasscodeSchema,
+  ProviderSessionSchema,
   SignInProviderSchema,
   SignInReportSchema,
   SpentSignInSchema,
