@@ -38,6 +38,7 @@ import { PostgresEvents } from "./infrastructure/events/postgres-events.js";
 import { Vault } from "./infrastructure/vault.js";
 import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { ScimRequests } from "./domain/scim/scim-requests.js";
+import { ProviderLogouts } from "./domain/sign-in/provider-logouts.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
 import { SignInProviders } from "./domain/sign-in/provider-registry.js";
 import { Credentials } from "./domain/tokens/credentials.js";
@@ -296,7 +297,12 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   routeDocumentSchemas(routes, services);
   routeLogos(routes, services);
   const seals = new Seals(services);
-  routePages(routes, services, schema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
+  routePages(routes, services, schema, {
+    seals,
+    attempts: new SignInAttempts(seals),
+    links: new BrowserLinks(),
+    logouts: new ProviderLogouts(),
+  });
   const graphqlRouter = routes.of(graphqlPath);
   graphqlRouter.get(graphqlPath, graphiqlPage(services, schema));
   graphqlRouter.get(graphqlPath, graphql.handle).post(graphqlPath, graphql.handle);

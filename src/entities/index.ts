@@ -66,6 +66,7 @@ export {
   ClaimedGiftSchema,
   LoginConversionSchema,
   OneTimePasscodeSchema,
+  ProviderSessionSchema,
   SignInProviderSchema,
   SignInReportSchema,
   SpentSignInSchema,

@@ -3,6 +3,7 @@ import {
   AuthorizationResponseError,
   authorizationCodeGrant,
   buildAuthorizationUrl,
+  buildEndSessionUrl,
   calculatePKCECodeChallenge,
   ClientSecretPost,
   Configuration,
@@ -17,7 +18,8 @@ import {
 import type { Config } from "../runtime/config.js";
 import { DomainError, forbidden } from "../runtime/errors.js";
 import { outsideFetch } from "./http.js";
-import type { ClaimMapping } from "../entities/sign-in.js";
+import { type ClaimMapping, longestSubject } from "../entities/sign-in.js";
+import { BadLogoutToken, type LogoutToken } from "./logout-tokens.js";
 import { type Claims, emailOf, type EmailTrust, readClaim, subjectOf, textOf } from "./oidc-claims.js";
 import {
   type ClientCredential,
@@ -65,6 +67,8 @@ export interface ProviderSettings extends EmailTrust {
   claimMappings: readonly ClaimMapping[];
   /** Whether sign-ins apply them; otherwise, tests show their effect. */
   appliesClaims: boolean;
+  /** Whether who signs out here signs out there as well, if the provider has an endpoint for it. */
+  signsOut: boolean;
 }
 
 /** The scopes that are requested unless the settings name others. */
@@ -98,6 +102,18 @@ export interface Identity {
   hostedDomain?: string;
   /** All that the provider said. Never logged. */
   claims: Claims;
+  /** The session there, at an OpenID provider. */
+  session?: SessionThere;
+}
+
+/** The session of a person at a provider, as an ID token names it. */
+export interface SessionThere {
+  /** The `sub` of the person. */
+  subject: string;
+  /** The `sid`, if the provider names its sessions. */
+  id?: string;
+  /** The ID token, with which this server may ask to end it. Never logged. */
+  idToken: string;
 }
 
 /** Secrets that tie a provider's response to the request that this server sent. The browser keeps them meanwhile. */
@@ -122,6 +138,10 @@ export interface IdentityProvider {
   read(url: URL, question: Question): Promise<Identity>;
   /** Fetches the provider's metadata, if it has any. Throws IssuerMismatch if they are those of another issuer. */
   discover?(): Promise<unknown>;
+  /** Verifies a logout token of the provider. Throws BAD_USER_INPUT, or UNAVAILABLE if its keys cannot be fetched. */
+  readLogoutToken?(token: string): Promise<LogoutToken>;
+  /** Returns the URL at which a browser signs out there, if the provider has one, and comes back to `returnTo`. */
+  signOutUrl?(returnTo: string, idToken: string | undefined, state: string): Promise<URL | undefined>;
 }
 
 /** Generates the secrets of one sign-in. */
@@ -203,8 +223,16 @@ function openIdConnect(registration: Registration, settings: ProviderSettings): 
           tenant: textOf(token.tid),
           hostedDomain: textOf(token.hd),
           claims: about,
+          session: { subject: subjectOf(token, "sub"), ...sessionIdOf(token), idToken: tokens.id_token! },
         };
       }),
+    readLogoutToken: (token) => issuer.readLogoutToken(token).catch(throwLogoutFailure),
+    signOutUrl: async (returnTo, idToken, state) => {
+      const config = await issuer.discover();
+      if (config.serverMetadata().end_session_endpoint === undefined) return undefined;
+      const hint = idToken !== undefined && { id_token_hint: idToken };
+      return buildEndSessionUrl(config, { ...hint, post_logout_redirect_uri: returnTo, state });
+    },
   };
 }
 
@@ -304,6 +332,17 @@ function github({ base, id, credential, fetch }: Registration, settings: Provide
         };
       }),
   };
+}
+
+/** The session that an ID token names. One of a strange form is none: no logout token could name it. */
+const sessionIdOf = ({ sid }: Claims) =>
+  typeof sid === "string" && sid !== "" && sid.length <= longestSubject ? { id: sid } : {};
+
+function throwLogoutFailure(error: unknown): never {
+  if (error instanceof BadLogoutToken)
+    throw new DomainError("BAD_USER_INPUT", "The logout token is not valid.", { detail: error.message, cause: error });
+  const cause = new Error(safeReasonOf(error));
+  throw new DomainError("UNAVAILABLE", "The keys of the provider could not be fetched.", { upstream: true, cause });
 }
 
 const challengeOf = async (codeVerifier: string) => ({

@@ -15,8 +15,10 @@ import {
   type ServerMetadata,
   setJwksCache,
 } from "openid-client";
+import { createRemoteJWKSet, customFetch as keysFetch, type RemoteJWKSet } from "jose";
 import { importClientKey } from "./client-keys.js";
 import type { Fetch } from "./http.js";
+import { type LogoutToken, verifyLogoutToken } from "./logout-tokens.js";
 
 /** The registration of this server as a client of a provider. */
 export interface Registration {
@@ -80,9 +82,13 @@ export class IssuerMismatch extends Error {
 const longestQuoted = 256;
 const quoteIssuer = (issuer: unknown) => JSON.stringify(String(issuer).slice(0, longestQuoted));
 
-/** The metadata of an issuer, and the exchange of codes for its ID tokens. */
+/** Milliseconds before keys are fetched again because a token names an unknown one. */
+const keysCooldown = 1_000;
+
+/** The metadata of an issuer, the exchange of codes for its ID tokens, and its logout tokens. */
 export class OidcIssuer {
   #discovered: Promise<Configuration> | undefined;
+  #keys: RemoteJWKSet | undefined;
 
   constructor(private readonly registration: Registration) {}
 
@@ -151,6 +157,22 @@ export class OidcIssuer {
         throw failure;
       });
     }
+  }
+
+  /** Verifies a logout token. Throws BadLogoutToken, or the failure of a request for the keys of the provider. */
+  async readLogoutToken(token: string): Promise<LogoutToken> {
+    const { base, id, fetch } = this.registration;
+    const metadata = (await this.discover()).serverMetadata();
+    const keysUrl = new URL(metadata.jwks_uri ?? "none:");
+    if (keysUrl.protocol !== "https:" && base.protocol !== "http:")
+      throw new Error("The metadata of the provider have no https URL of its keys.");
+    this.#keys ??= createRemoteJWKSet(keysUrl, { [keysFetch]: fetch, cooldownDuration: keysCooldown });
+    return verifyLogoutToken(token, {
+      keys: this.#keys,
+      algorithms: metadata.id_token_signing_alg_values_supported ?? ["RS256"],
+      clientId: id,
+      isIssuer: (claims) => isSameIssuer(claims.iss!, expectedIssuer(metadata.issuer, { tid: claims.tid })),
+    });
   }
 
   async #grant(

@@ -2,6 +2,7 @@ import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import type { Seals } from "../domain/deployment/signed-values.js";
 import type { BrowserLinks } from "../domain/external-auth/browser-flow.js";
+import type { ProviderLogouts } from "../domain/sign-in/provider-logouts.js";
 import type { SignInAttempts } from "../domain/sign-in/attempts.js";
 import { skipBody } from "../http/body.js";
 import { type Http, keptForGood } from "../http/exchange.js";
@@ -22,6 +23,7 @@ import { invitationPages, invitationPath } from "./sign-in/invitations.js";
 import { loginPages } from "./sign-in/login.js";
 import { forgottenPath, newPasswordPath, passcodePages } from "./sign-in/passcodes.js";
 import { passwordPages } from "./sign-in/passwords.js";
+import { logoutPath, providerLogouts } from "./sign-in/provider-logouts.js";
 import { providerPages } from "./sign-in/providers.js";
 import { VisitorForms } from "./sign-in/visitor-forms.js";
 import { keyPages } from "./tokens.js";
@@ -33,6 +35,7 @@ export interface BrowserServices {
   seals: Seals;
   attempts: SignInAttempts;
   links: BrowserLinks;
+  logouts: ProviderLogouts;
 }
 
 /** Adds the pages for browsers. */
@@ -40,7 +43,7 @@ export function routePages(
   routes: Routes,
   services: Services,
   schema: GraphQLSchema,
-  { seals, attempts, links }: BrowserServices,
+  { seals, attempts, links, logouts }: BrowserServices,
 ): void {
   /** The operations beside a file of pages, by their names. */
   const operationsOf = (path: string) => {
@@ -56,7 +59,7 @@ export function routePages(
   const invitations = invitationPages(forms, operationsOf("sign-in/invitations"));
   const provider = providerPages(attempts);
   const console = routeConsole(routes, site);
-  const home = homePages(console, signingIn("SignedIn"), signingIn("SignOut"));
+  const home = homePages(console, signingIn("SignedIn"), signingIn("SignOut"), logouts);
   const keys = keyPages(operationsOf("tokens"));
   const device = devicePages(operationsOf("oauth2/device-consent"));
   const grants = grantPages(operationsOf("oauth2/grants"));
@@ -98,6 +101,7 @@ export function routePages(
     ["GET", "/external-auth/:id/callback", externalAuth.callback],
     ...Object.entries(objects).map(([path, page]): PageRoute => ["GET", path, page]),
   ];
+  routes.of(logoutPath).post(logoutPath, providerLogouts(services, logouts));
   const errors = pageErrors(site);
   const unsubscribePath = "/notifications/unsubscribe";
   routes.of(unsubscribePath).get(unsubscribePath, errors, visited(site, unsubscribe.show));

@@ -1,5 +1,5 @@
 // An OpenID provider that sends whatever ID tokens a test wants, by keys that it changes at will.
-import { createHmac, createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createHmac, createSign, generateKeyPairSync, type KeyObject, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { client } from "./providers.js";
@@ -42,6 +42,8 @@ export class ForgingProvider {
   /** How long responses of the token endpoint wait: until it resolves. */
   held: Promise<void> = Promise.resolve();
   readonly requested: string[] = [];
+  /** More metadata. */
+  metadata: object = {};
 
   private constructor(
     private readonly server: Server,
@@ -73,6 +75,7 @@ export class ForgingProvider {
           token_endpoint: `${iss}/token`,
           jwks_uri: `${iss}/keys`,
           id_token_signing_alg_values_supported: ["RS256"],
+          ...this.metadata,
         };
       case "/keys":
         return {
@@ -92,6 +95,13 @@ export class ForgingProvider {
       default:
         return undefined;
     }
+  }
+
+  /** Claims of a logout token. */
+  logoutClaims(more: Claims = {}): Claims {
+    const now = Math.floor(Date.now() / 1000);
+    const events = { "http://schemas.openid.net/event/backchannel-logout": {} };
+    return { iss: this.issuer, aud: client.id, iat: now, exp: now + 120, jti: randomUUID(), events, ...more };
   }
 
   close = (): Promise<void> =>

@@ -161,6 +161,15 @@ export const providerSecrets = statementsFor({
   owner: "id",
 });
 
+/** The tokens of providers of sign-in. People can sign in again. */
+export const providerSessionTokens = statementsFor({
+  table: "provider_sessions",
+  column: "tokens",
+  keyId: "key_id",
+  owner: "id",
+  isReplaceable: true,
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
@@ -177,4 +186,5 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   templateVariables,
   invitationTokens,
   providerSecrets,
+  providerSessionTokens,
 ];

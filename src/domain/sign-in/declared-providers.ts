@@ -112,6 +112,7 @@ export function settingsIn(
     hostedDomains,
     claimMappings: fields.claimMappings && mappingsOf(fields.claimMappings),
     appliesClaims: fields.appliesClaims,
+    signsOut: fields.signsOut,
   });
 }
 
@@ -138,6 +139,7 @@ export function providersOfVariables(config: Config): VariableProvider[] {
     hostedDomains: [],
     claimMappings: [],
     appliesClaims: false,
+    signsOut: false,
   };
   const oidc: ProviderSettings = {
     ...shared,

@@ -57,6 +57,7 @@ export const storedProviders = (db: Db) =>
       "p.hostedDomains",
       "p.claimMappings",
       "p.appliesClaims",
+      "p.signsOut",
       "p.isEnabled",
       "p.position",
       "p.revision",
@@ -88,6 +89,7 @@ export const settingsOf = ({ organizationIds, ...row }: StoredProvider): Omit<Pr
   hostedDomains: row.hostedDomains,
   claimMappings: row.claimMappings,
   appliesClaims: row.appliesClaims,
+  signsOut: row.signsOut,
 });
 
 /** Signals all replicas that owners changed the providers. */

@@ -138,6 +138,10 @@ const shared = {
     flag,
     "Whether sign-ins apply them. Otherwise, only tests of the provider show their effect. Default: false.",
   ),
+  signsOut: optional(
+    flag,
+    "Whether people who sign out here are signed out at the provider, too, if it has an `end_session_endpoint`. The path `/login` of this server must be registered there as a post-logout redirect URI. Default: false.",
+  ),
 };
 
 /** The settings of a provider. */
@@ -193,6 +197,7 @@ export const initially = (kind: ProviderKind): Omit<PublicSettings, "name" | "cl
   hostedDomains: [],
   claimMappings: [],
   appliesClaims: false,
+  signsOut: false,
 });
 
 /** Adds the faults of settings that concern several fields. */

@@ -23,6 +23,7 @@ import type { Identity } from "../../infrastructure/identity-providers.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
 import { applyClaims, type ClaimEffect } from "./claimed-access.js";
+import { keepProviderSession } from "./provider-sessions.js";
 import { reportWarnings } from "./sign-in-reports.js";
 import { type KnownProvider, stampOf } from "./provider-registry.js";
 import type { PublicSettings } from "./provider-settings.js";
@@ -252,14 +253,15 @@ const otherLoginType = ({ loginType }: Account) =>
   forbidden("Incorrect login type.", { detail: `The account with this email signs in by ${loginType}.` });
 
 /** Creates a session of a locked account. Returns its token. */
-async function begin(ctx: Context, account: Account, { provider }: Identity): Promise<string> {
+async function begin(ctx: Context, account: Account, identity: Identity): Promise<string> {
   await ctx.db.updateTable("users").set({ lastSeenAt: now }).where("id", "=", account.id).execute();
   const sessionToken = await issueSession(ctx, account.id);
+  await keepProviderSession(ctx, sessionToken, identity);
   ctx.audit({
     action: "login",
     actorId: account.id,
     ...auditedAccount(account),
-    diff: { provider: { new: provider } },
+    diff: { provider: { new: identity.provider } },
   });
   return sessionToken;
 }

@@ -16,7 +16,7 @@ import { returnToOf, type VisitorForms } from "./visitor-forms.js";
 
 const path = "/login";
 
-/** The notice above the form, by the parameter of the redirect that led to the page. */
+/** The notice above the form, by the parameter of the redirect that led to the page; providers return it as the state. */
 const news: Record<string, string> = {
   signed_out: "You are signed out.",
   password_changed: "Your password is changed. Sign in with it.",
@@ -56,7 +56,10 @@ export function loginPages(
       const page = await formPage(visit, returnTo);
       const ctx = await visit.context();
       if (ctx.actor.kind !== "user") {
-        const [, message] = Object.entries(news).find(([parameter]) => visit.query.has(parameter)) ?? [];
+        const [, message] =
+          Object.entries(news).find(
+            ([parameter]) => visit.query.has(parameter) || visit.query.get("state") === parameter,
+          ) ?? [];
         return message === undefined ? page : { ...page, main: html`${notice(message)}${page.main}` };
       }
       const { me } = await perform<{ me: { username: string } }>(signedIn, ctx);
@@ -94,15 +97,16 @@ const credentials = (email: string): Field[] => [
 const leadsAway = /^\/(login\/|oauth2\/authorize(\?|$))/;
 
 /** Leads a visitor who has sent a form to another path. */
-export const goOn = (visit: Visit, to: string): Outcome => (leadsAway.test(to) ? onward(visit, to) : { goTo: to });
+export const goOn = (visit: Visit, to: string): Outcome =>
+  leadsAway.test(to) ? onward(visit, to, "You are signed in") : { goTo: to };
 
 /**
  * Goes on by a page with a `Refresh` header. Browsers apply `form-action` of the form's page to redirects after it,
  * which would block other servers.
  */
-function onward({ http }: Visit, to: string): Outcome {
+export function onward({ http }: Visit, to: string, title: string): Outcome {
   http.set("Refresh", `0;url=${to}`);
-  return { title: "You are signed in", main: html`<a class="button" href="${to}">Continue</a>` };
+  return { title, main: html`<a class="button" href="${to}">Continue</a>` };
 }
 
 const alreadySignedIn = (username: string, returnTo: string): Html =>
