@@ -161,6 +161,14 @@ export const providerSecrets = statementsFor({
   owner: "id",
 });
 
+/** The secrets that sign events. */
+export const endpointSecrets = statementsFor({
+  table: "event_endpoint_secrets",
+  column: "secret",
+  keyId: "key_id",
+  owner: "endpoint_id",
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
@@ -177,4 +185,5 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   templateVariables,
   invitationTokens,
   providerSecrets,
+  endpointSecrets,
 ];
