@@ -596,6 +596,7 @@ describe("the GraphQL schema", () => {
       "HeldWorkspaces",
       "FirstStep",
       "FirstSteps",
+      "EventType",
       "ServerInfo",
       "SignInProvider",
       "Branding",
@@ -705,6 +706,7 @@ describe("the GraphQL schema", () => {
     expect(unscoped.map(({ field }) => field.name)).to.have.members([
       "acceptProvisionerJob",
       "completeProvisionerJob",
+      "eventTypes",
       "failProvisionerJob",
       "provisionerWorkReceived",
       "reportProvisionerResources",

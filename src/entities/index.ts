@@ -19,6 +19,7 @@ export {
 export { ConnectionLogSchema } from "./connection-logs.js";
 export { DeploymentSchema } from "./deployment.js";
 export { EncryptionKeySchema } from "./encryption.js";
+export { EventDeliverySchema, EventEndpointSchema, EventEndpointSecretSchema } from "./event-endpoints.js";
 export { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
 export {
   AiMonthSpendingSchema,

@@ -16,6 +16,7 @@ import {
   stop,
 } from "../support/builds.js";
 import { codeIn, type Letter, Mailbox } from "../support/mailbox.js";
+import { EventReceiver, makeEndpoint, readEndpoint, toThisMachine } from "../support/event-receiver.js";
 import { newKey, serve } from "../support/provisioners.js";
 import { letPass, setColumns, setTimes } from "../support/tables.js";
 import { TaskStage } from "../support/tasks.js";
@@ -52,7 +53,7 @@ describe("every notification", () => {
   before(async () => {
     mailbox = await Mailbox.open();
     program = await AgentProgram.open();
-    w = await startWorld(mailbox.settings);
+    w = await startWorld({ ...mailbox.settings, ...toThisMachine });
     owner = w.as(w.owner);
     [ada, tina, olga, uma] = await w.users("ada", "tina", "olga", "uma");
     await w.grant(tina!, "template-admin");
@@ -390,6 +391,22 @@ describe("every notification", () => {
         content:
           "- **Backups** needs attention. None has been seen. Back up the database daily. If another tool does so, mute this check.",
         link: "/health",
+      };
+    },
+    "Event Endpoint Disabled": async () => {
+      const receiver = await EventReceiver.open();
+      receiver.respond = (_, response) => void response.writeHead(410).end();
+      const { id } = await makeEndpoint(w, receiver.url, { name: "chat", eventTypes: ["group.create"] });
+      await w.group("announced");
+      const isDisabled = async () => (await readEndpoint(owner, id)).state === "DISABLED";
+      await eventually(isDisabled, "it is disabled", 15_000);
+      await receiver.close();
+      return {
+        to: w.owner,
+        title: 'Event endpoint "chat" disabled',
+        content:
+          "The event endpoint **chat** failed for three days, or said that it is gone, and was disabled. The last failure: It responded with status 410. Its events wait until it is resumed.",
+        link: `/event-endpoints/${id}`,
       };
     },
     "Workspace Out Of Memory": async () => {

@@ -83,6 +83,7 @@ describe("full users", () => {
       "ConnectionLog.workspaceOwner",
       "ConnectionWebInfo.user",
       "ConversationMessage.sender",
+      "EventEndpoint.maker",
       "GroupMember.user",
       "HealthCheck.mutedBy",
       "Invitation.inviter",

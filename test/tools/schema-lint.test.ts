@@ -22,6 +22,8 @@ const withoutId: Record<string, string[]> = {
     "ImportedInvitationFault",
     "InboxAction",
     "AuditSink",
+    "EventAttempt",
+    "EventType",
     "NumberedAuditEvent",
     "NotificationAttempt",
     "OAuth2AppEndpoints",

@@ -145,6 +145,8 @@ const policy = {
   system: each(["read", "update"], owner),
   connection_log: { read: [admins, auditors] },
   audit_log: { read: [admins, auditors] },
+  // Endpoints receive what the audit log has: who makes one needs `audit_log:read` as well.
+  event_endpoint: each(crud, admins),
   workspace_proxy: { ...each(writes, owner), read: [anyUser] },
 
   provisioner_key: {

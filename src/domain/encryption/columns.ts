@@ -170,6 +170,14 @@ export const providerSessionTokens = statementsFor({
   isReplaceable: true,
 });
 
+/** The secrets that sign events. */
+export const endpointSecrets = statementsFor({
+  table: "event_endpoint_secrets",
+  column: "secret",
+  keyId: "key_id",
+  owner: "endpoint_id",
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
@@ -187,4 +195,5 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   invitationTokens,
   providerSecrets,
   providerSessionTokens,
+  endpointSecrets,
 ];

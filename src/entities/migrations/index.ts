@@ -88,6 +88,7 @@ import { Logos } from "./0115-logos.js";
 import { MonthSpending } from "./0117-month-spending.js";
 import { AiMonthSpending } from "./0126-ai-month-spending.js";
 import { ProviderSessions } from "./0121-provider-sessions.js";
+import { EventEndpoints } from "./0123-event-endpoints.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -180,4 +181,5 @@ export const migrations: MigrationObject[] = [
   { name: "0117-month-spending", class: MonthSpending },
   { name: "0126-ai-month-spending", class: AiMonthSpending },
   { name: "0121-provider-sessions", class: ProviderSessions },
+  { name: "0123-event-endpoints", class: EventEndpoints },
 ];

@@ -110,3 +110,4 @@ export { WorkspaceHealthResolver, WorkspacesResolver } from "../workspaces/works
 export { WorkspaceProxiesResolver } from "../workspace-proxies/workspace-proxies.js";
 export { ProxyReportsResolver } from "../workspace-proxies/proxy-reports.js";
 export { AccountsResolver } from "../users/accounts.js";
+export { EventDeliveriesResolver, EventEndpointsResolver } from "../event-endpoints.js";
