@@ -10,6 +10,7 @@ export type Topic =
   | "inbox"
   | "jobs"
   | "licenses"
+  | "mcp_settings"
   | "notification_settings"
   | "notifications"
   | "sign_in_providers"

@@ -83,6 +83,7 @@ const withoutId: Record<string, string[]> = {
     "GroupAiBudget",
     "HealthCheck",
     "HeldWorkspaces",
+    "McpServer",
     "NotificationMethods",
     "NotificationSettings",
     "NotificationTransports",
@@ -117,6 +118,7 @@ const withoutId: Record<string, string[]> = {
     "WorkspaceUserEntry",
   ],
   "Their key has the name it has elsewhere: in licenses, in messages, in the request.": [
+    "McpTool",
     "AppConnectKey",
     "Feature",
     "OAuth2ClientConfiguration",
