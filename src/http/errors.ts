@@ -45,6 +45,8 @@ export function statusOf(failure: DomainError | TransportError): number {
 
 export interface ChallengeDetails {
   accessUrl: string;
+  /** The path of the resource that a token has to be for, such as `/mcp`. Default: the whole of this server. */
+  resource?: string;
   /** The scopes that the operation needs. */
   scopes?: readonly string[];
   /** Whether the caller sent a credential. */
@@ -88,8 +90,9 @@ function challengeOf(failure: DomainError, details: ChallengeDetails): string | 
   });
 }
 
-/** Where to read about this server as a resource, whichever part of it was requested. */
-const metadataOf = ({ accessUrl }: ChallengeDetails): string => `${accessUrl}/.well-known/oauth-protected-resource`;
+/** Where to read about this server as a resource, or about a part of it that takes tokens of its own. */
+const metadataOf = ({ accessUrl, resource = "" }: ChallengeDetails): string =>
+  `${accessUrl}/.well-known/oauth-protected-resource${resource}`;
 
 function bearer(parameters: Record<string, string | undefined>): string {
   const given = Object.entries({ realm: "steward", ...parameters }).flatMap(([name, value]) =>

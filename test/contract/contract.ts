@@ -93,7 +93,7 @@ const beyond: ContractOperation[] = [
     status: 200,
     schema: { properties: { users: withRole("User"), group: withRole("Group") }, required: ["users", "group"] },
   },
-  ...["/api/v2", "/graphql"].map((resource) => ({
+  ...["/api/v2", "/graphql", "/mcp"].map((resource) => ({
     method: "GET",
     path: `/.well-known/oauth-protected-resource${resource}`,
     status: 200,

@@ -383,6 +383,8 @@ const rule = "seven-lamps-beside-the-old-canal";
   change("revokeOAuth2AppGrants", "signed in", "oauth2_grant:delete", ({ app }) => `clientId: "${app}"`, { kinds: ["session", "token"] });
   read("oauth2Settings", "deployment_config:read", "deployment_config:read", "", "dynamicRegistration");
   change("updateOAuth2Settings", "deployment_config:update", "deployment_config:update", "");
+  read("mcpServer", "deployment_config:read", "deployment_config:read", "", "enabled");
+  change("updateMcpSettings", "deployment_config:update", "deployment_config:update", "");
 
   const keys = { kinds: ["session", "token"] };
   read("scimKeys", "scim_key:read", "scim_key:read", "", "nodes { id source }");

@@ -85,6 +85,7 @@ const withoutId: Record<string, string[]> = {
     "GroupAiBudget",
     "HealthCheck",
     "HeldWorkspaces",
+    "McpServer",
     "NotificationMethods",
     "NotificationSettings",
     "NotificationTransports",
@@ -119,6 +120,7 @@ const withoutId: Record<string, string[]> = {
     "WorkspaceUserEntry",
   ],
   "Their key has the name it has elsewhere: in licenses, in messages, in the request.": [
+    "McpTool",
     "AppConnectKey",
     "Feature",
     "OAuth2ClientConfiguration",

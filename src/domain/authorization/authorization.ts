@@ -33,7 +33,15 @@ export {
   type SiteRole,
   siteRoles,
 } from "../kernel/actor.js";
-export { covers, isScope, narrowScopes as narrowed, type Need, scopeCatalog, scopesOf } from "./scopes.js";
+export {
+  covers,
+  isScope,
+  missingScopes,
+  narrowScopes as narrowed,
+  type Need,
+  scopeCatalog,
+  scopesOf,
+} from "./scopes.js";
 
 /** The target of a check, with every value that the rules of the permission read; none for site-wide permissions. */
 type On<P extends Permission> = unknown extends ObjectOf<P> ? [] : [object: ObjectOf<P>];

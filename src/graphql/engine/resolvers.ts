@@ -31,6 +31,7 @@ export { AcceptingInvitationsResolver } from "../invitations/accepting.js";
 export { InvitationsResolver } from "../invitations/invitations.js";
 export { InvitingResolver } from "../invitations/inviting.js";
 export { LicensesResolver } from "../licenses.js";
+export { McpResolver } from "../mcp.js";
 export { LoginResolver } from "../sign-in/login.js";
 export { IdentitiesResolver } from "../sign-in/identities.js";
 export { IdentityProvidersResolver } from "../sign-in/sign-in-providers.js";
