@@ -39,6 +39,7 @@ import { Vault } from "./infrastructure/vault.js";
 import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { ScimRequests } from "./domain/scim/scim-requests.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
+import { KeptCredentials } from "./domain/sign-in/kept-credentials.js";
 import { SignInProviders } from "./domain/sign-in/provider-registry.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { HealthResults } from "./domain/health/health-checks.js";
@@ -296,7 +297,12 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   routeDocumentSchemas(routes, services);
   routeLogos(routes, services);
   const seals = new Seals(services);
-  routePages(routes, services, schema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
+  routePages(routes, services, schema, {
+    seals,
+    attempts: new SignInAttempts(seals),
+    keptCredentials: new KeptCredentials(services),
+    links: new BrowserLinks(),
+  });
   const graphqlRouter = routes.of(graphqlPath);
   graphqlRouter.get(graphqlPath, graphiqlPage(services, schema));
   graphqlRouter.get(graphqlPath, graphql.handle).post(graphqlPath, graphql.handle);

@@ -375,6 +375,7 @@ function testDominance(): void {
     "resetUserPassword",
     "unlinkUserIdentity",
     "linkUserIdentity",
+    "resetSecondFactors",
     "setQuietHours",
     "removeOrganizationMember",
   ];

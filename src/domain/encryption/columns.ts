@@ -161,6 +161,14 @@ export const providerSecrets = statementsFor({
   owner: "id",
 });
 
+/** The secrets of authenticators. */
+export const authenticatorSecrets = statementsFor({
+  table: "authenticators",
+  column: "secret",
+  keyId: "key_id",
+  owner: "user_id",
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
@@ -177,4 +185,5 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   templateVariables,
   invitationTokens,
   providerSecrets,
+  authenticatorSecrets,
 ];
