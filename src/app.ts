@@ -43,6 +43,7 @@ import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { ScimRequests } from "./domain/scim/scim-requests.js";
 import { ProviderLogouts } from "./domain/sign-in/provider-logouts.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
+import { KeptCredentials } from "./domain/sign-in/kept-credentials.js";
 import { SignInProviders } from "./domain/sign-in/provider-registry.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { HealthResults } from "./domain/health/health-checks.js";
@@ -316,6 +317,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   routePages(routes, services, schema, {
     seals,
     attempts: new SignInAttempts(seals),
+    keptCredentials: new KeptCredentials(services),
     links: new BrowserLinks(),
     logouts: new ProviderLogouts(),
   });

@@ -529,6 +529,10 @@ describe("the GraphQL schema", () => {
       "changePassword",
       "validatePassword",
       "convertLogin",
+      "beginAuthenticator",
+      "confirmAuthenticator",
+      "regenerateRecoveryCodes",
+      "removeAuthenticator",
       "requestOneTimePasscode",
       "changePasswordWithPasscode",
       // Rates of the OAuth2 endpoints.

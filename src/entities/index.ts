@@ -63,6 +63,7 @@ export {
 export { QuietHoursSchema } from "./quiet-hours.js";
 export { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
 export { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
+export { AuthenticatorSchema, RecoveryCodeSchema } from "./second-factors.js";
 export {
   ClaimedGiftSchema,
   LoginConversionSchema,

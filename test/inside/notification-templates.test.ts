@@ -2,6 +2,7 @@
 // Looks inside: workspaces are unused for hours, or stop soon, and prebuilt ones are found.
 import { expect } from "chai";
 import { AgentProgram } from "../support/agent-api.js";
+import { addAuthenticator } from "../support/authenticators.js";
 import { checkHealth, prebuild, reportWeek, runJob, runSchedule } from "../support/background.js";
 import {
   boxOf,
@@ -23,7 +24,7 @@ import { TaskStage } from "../support/tasks.js";
 import { endImport, makeTemplate } from "../support/templates.js";
 import { eventually } from "../support/watchers.js";
 import { newScimUser, scimClient } from "../support/scim.js";
-import { type Anything, Client, type Person, startWorld, type World } from "../support/world.js";
+import { type Anything, Client, type Person, startWorld, userPassword, type World } from "../support/world.js";
 
 const inbox = "/api/v2/notifications/inbox";
 
@@ -359,6 +360,39 @@ describe("every notification", () => {
         title: "Your API token deploy ends soon",
         content: `Your API token **deploy** ends on ${minuteOf(expiresAt, -80)}. Programs that use it cannot sign in from then on.\n\nCreate another token, and give it to them.`,
         link: "/keys",
+      };
+    },
+    "Second Factor Added": async () => {
+      const eve = await w.user("eve");
+      await addAuthenticator(w.as(eve));
+      return {
+        to: eve,
+        title: "An authenticator was added to your account",
+        content: `An authenticator was added to your account **${name(eve)}**. Sign-in asks for its code from now on, and your other sessions have ended.\n\nIf that was not you, tell your administrators.`,
+        link: "/account/second-factor",
+      };
+    },
+    "Second Factor Removed": async () => {
+      const eve = await w.user("eve");
+      await addAuthenticator(w.as(eve));
+      await graphql("resetSecondFactors", { user: eve.id });
+      return {
+        to: { ...eve, token: await w.session(eve.id) },
+        title: "The authenticator of your account was removed",
+        content: `The authenticator and the recovery codes of your account **${name(eve)}** were removed by **${name(w.owner)}**. Sign-in asks for the password alone.\n\nIf you did not want that, tell your administrators.`,
+        link: "/account/second-factor",
+      };
+    },
+    "Recovery Code Used": async () => {
+      const eve = await w.user("eve");
+      const { recoveryCodes } = await addAuthenticator(w.as(eve));
+      const login = { email: eve.email, password: userPassword, one_time_code: recoveryCodes[0] };
+      expect((await w.nobody.post("/api/v2/users/login", login)).status).to.equal(201);
+      return {
+        to: eve,
+        title: "A recovery code signed in to your account",
+        content: `A recovery code was used to sign in to your account **${name(eve)}**. It does not work again.\n\nIf that was not you, change your password and tell your administrators.`,
+        link: "/account/second-factor",
       };
     },
     "SCIM Key Ends Soon": async () => {

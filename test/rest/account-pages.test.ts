@@ -12,7 +12,14 @@ import { type Person, startWorld, userPassword, type World } from "../support/wo
 
 const good = "plum-Harbor-kite-77";
 const [forgotten, newPassword] = ["/login/forgot-password", "/login/reset-password"];
-const accountPaths = ["/", "/account/password", "/account/keys", "/external-auth", "/account/applications"];
+const accountPaths = [
+  "/",
+  "/account/password",
+  "/account/second-factor",
+  "/account/keys",
+  "/external-auth",
+  "/account/applications",
+];
 const urlencoded = { "Content-Type": "application/x-www-form-urlencoded" };
 
 describe("account pages", () => {

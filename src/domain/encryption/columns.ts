@@ -178,6 +178,14 @@ export const endpointSecrets = statementsFor({
   owner: "endpoint_id",
 });
 
+/** The secrets of authenticators. */
+export const authenticatorSecrets = statementsFor({
+  table: "authenticators",
+  column: "secret",
+  keyId: "key_id",
+  owner: "user_id",
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
@@ -196,4 +204,5 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   providerSecrets,
   providerSessionTokens,
   endpointSecrets,
+  authenticatorSecrets,
 ];

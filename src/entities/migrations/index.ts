@@ -89,6 +89,7 @@ import { MonthSpending } from "./0117-month-spending.js";
 import { AiMonthSpending } from "./0126-ai-month-spending.js";
 import { ProviderSessions } from "./0121-provider-sessions.js";
 import { EventEndpoints } from "./0123-event-endpoints.js";
+import { SecondFactors } from "./0118-second-factors.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -182,4 +183,5 @@ export const migrations: MigrationObject[] = [
   { name: "0126-ai-month-spending", class: AiMonthSpending },
   { name: "0121-provider-sessions", class: ProviderSessions },
   { name: "0123-event-endpoints", class: EventEndpoints },
+  { name: "0118-second-factors", class: SecondFactors },
 ];
