@@ -59,7 +59,7 @@ function faultIn(message: string): UsageError {
 }
 
 function valueFault(option: string, message: string): string {
-  if (/argument missing$/.test(message)) return `${option} needs a value.`;
+  if (message.endsWith("argument missing")) return `${option} needs a value.`;
   if (message.includes("ambiguous"))
     return `${option} needs a value. One that begins with a dash follows a sign: ${option}=-value.`;
   if (message.includes("does not take an argument")) return `${option} takes no value.`;
