@@ -158,7 +158,7 @@ describe("AI budgets of groups", () => {
     expect((await w().as(ada!).failure(query, { organization: organization.id })).code).to.equal("FORBIDDEN");
   });
 
-  it("count what many reports say of the same users at once, in any order, and large amounts up to what JSON holds", async () => {
+  it("count what many concurrent reports say of the same users, in any order, and large amounts up to what JSON holds", async () => {
     const people = await w().users("ada", "bob", "cyd");
     const owner = w().as(w().owner);
     const entriesOf = (n: number) => {

@@ -17,7 +17,7 @@ const noRoute = "Route not found.";
 /** The path is not known. */
 export const routeNotFound = (): TransportError => new TransportError(404, noRoute);
 
-/** What a page says of an error of a request. */
+/** The heading of the page of an error. */
 export const titleOf = ({ message }: TransportError): string =>
   message === noRoute ? "This page does not exist." : message;
 

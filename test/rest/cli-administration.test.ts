@@ -175,9 +175,9 @@ describe("the commands of administrators", () => {
     const found = await inShell("fish", ["--no-config"], (script) =>
       [`source ${script}`, ...typed.map((line) => `echo "${line} =>" (complete -C "steward ${line}")`)].join("\n"),
     );
-    if (!found) return this.skip();
-    expect(found.stderr).to.equal("");
-    expect(lines(found.stdout)).to.deep.equal([
+    const { stdout, stderr } = found ?? this.skip();
+    expect(stderr).to.equal("");
+    expect(lines(stdout)).to.deep.equal([
       "work => workspaces",
       "ws l => list logs",
       "ws ls --se => --search --server",
@@ -197,10 +197,10 @@ describe("the commands of administrators", () => {
         ...typed.map((line) => `words=(steward ${line}); CURRENT=$#words; _steward`),
       ].join("\n"),
     );
-    if (!found) return this.skip();
-    expect(found.stderr).to.equal("");
+    const { stdout, stderr } = found ?? this.skip();
+    expect(stderr).to.equal("");
     const first = (await cli.output("completion", "bash")).match(/^ {4}""\) choices="(\S+ \S+)/m)![1]!;
-    expect(lines(found.stdout)).to.deep.equal([first, "list show", "--all --search", "--name --organization", "files"]);
+    expect(lines(stdout)).to.deep.equal([first, "list show", "--all --search", "--name --organization", "files"]);
   });
 
   it("have scripts for zsh and fish, and for no other shell", async () => {

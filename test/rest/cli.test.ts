@@ -34,6 +34,7 @@ describe("the command line", function () {
   const helps: Array<[words: string, says: string]> = [
     ["--help", "server --help"],
     ["-h", "workspaces create NAME"],
+    ["help", "workspaces create NAME"],
     ["", "users list"],
     ["server --help", "admin reset-password --email E"],
     ["server", "STEWARD_DATABASE_URL"],
@@ -79,12 +80,13 @@ describe("the command line", function () {
   });
 
   const mistakes: Array<[words: string, says: RegExp]> = [
+    ["serve", /^Unknown command "serve"\. Did you mean "server"\?\n/],
     ["frobnicate", /^Unknown command "frobnicate"\.\n.*--help\n$/],
     ["migrated", /^Unknown command "migrated"\. Did you mean "migrate"\?\n/],
     ["admin creat", /^Unknown command "admin creat"\. Did you mean "admin create"\?\n/],
     ["worksapces list", /^Unknown command "worksapces list"\. Did you mean "workspaces"\?\n/],
     ["admin create --email a@example.com", /^Missing required options: --username\.\n.*admin create --help\n$/],
-    ["admin reset-password --mail a@example.com", /^Unknown option '--mail'/],
+    ["admin reset-password --mail a@example.com", /^Unknown option "--mail"\.\n/],
     ["migrate now", /^Unexpected argument 'now'/],
   ];
   it("rejects an invalid command with a message", async () => {

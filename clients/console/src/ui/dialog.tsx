@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useCallback, useContext, useEffect, useId, useRef, useState } from "preact/hooks";
+import { useUnsaved } from "../api/session";
 
 interface DialogProps {
   title: string;
@@ -115,10 +116,11 @@ interface RevealedProps {
   onClose: () => void;
 }
 
-/** A secret that is shown once, ready to be copied. Escape asks, unless it was. */
+/** A secret that is shown once, ready to be copied. Escape asks, and the page stays when the session ends, unless it was. */
 export function Revealed({ title, secret, children, onClose }: RevealedProps) {
   const [isCopied, setCopied] = useState(false);
   const copied = useCallback(() => setCopied(true), []);
+  useUnsaved(!isCopied);
   const question = "It is not shown again. Close without a copy?";
   const loss = { isPresent: !isCopied, question, keep: "Go back", leave: "Close" };
   return (

@@ -24,7 +24,7 @@ const secondsText = (seconds: number): string =>
       ? countOf(Math.round(seconds), "second")
       : countOf(Math.round(seconds / 60), "minute");
 
-/** What half of the builds take, and all of them, unless that is the same. */
+/** The time of half of the builds and that of all, unless they are the same. */
 const rangeOf = (usual: string, most: string): string => (usual === most ? usual : `${usual}, at most ${most}`);
 
 export function TemplateUsePanel({ id }: { id: string }) {
