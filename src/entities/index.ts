@@ -60,6 +60,7 @@ export {
   LoginConversionSchema,
   OneTimePasscodeSchema,
   ProviderSessionSchema,
+  SignInFaultSchema,
   SignInProviderSchema,
   SignInReportSchema,
   SpentSignInSchema,

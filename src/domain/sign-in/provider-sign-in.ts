@@ -71,7 +71,7 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
         const whose = error instanceof DomainError ? rejections.get(error) : undefined;
         throw whose ? recordRejection(ctx, whose, error as DomainError) : error;
       });
-      const sessionToken = await begin(ctx, account, identity);
+      const sessionToken = await begin(ctx, account, identity, provider.settings);
       if (isLinked) await followEmail(ctx, account, identity, provider.settings);
       await giveClaimed(ctx, provider.settings, identity, account);
       return { userId: account.id, sessionToken };
@@ -82,11 +82,11 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
 }
 
 /** Applies the claims of an identity, unless that is switched off. Administrators learn of what could not be applied. */
-async function giveClaimed(
+export async function giveClaimed(
   ctx: Context,
   settings: PublicSettings,
-  identity: Identity,
-  account: Account,
+  identity: Pick<Identity, "claims">,
+  account: Pick<Account, "id" | "username">,
 ): Promise<void> {
   if (!settings.appliesClaims || settings.claimMappings.length === 0) return;
   const effects = await applyClaims(ctx, settings, identity, account);
@@ -107,16 +107,21 @@ async function spend(ctx: Context, { stateHash, expiresAt }: Pick<ProviderSignIn
 }
 
 /** Keeps a stored provider as it is until the commit. Throws FORBIDDEN if it was changed or deleted meanwhile. */
-async function requireCurrent({ db }: Context, { id, stamp }: KnownProvider): Promise<void> {
-  if (id === null) return;
+async function requireCurrent(ctx: Context, provider: KnownProvider): Promise<void> {
+  if (!(await isCurrent(ctx, provider)))
+    throw forbidden("An administrator has just changed this provider.", { detail: "Sign in again." });
+}
+
+/** Keeps a stored provider as it is until the commit. Returns false if it was changed or deleted meanwhile. */
+export async function isCurrent({ db }: Context, { id, stamp }: KnownProvider): Promise<boolean> {
+  if (id === null) return true;
   const row = await db
     .selectFrom("signInProviders")
     .select(["id", "revision"])
     .where("id", "=", id)
     .forKeyShare()
     .executeTakeFirst();
-  if (!row || stampOf(row) !== stamp)
-    throw forbidden("An administrator has just changed this provider.", { detail: "Sign in again." });
+  return row !== undefined && stampOf(row) === stamp;
 }
 
 /** Throws FORBIDDEN for people of other tenants or domains than those that may sign in. */
@@ -253,10 +258,10 @@ const otherLoginType = ({ loginType }: Account) =>
   forbidden("Incorrect login type.", { detail: `The account with this email signs in by ${loginType}.` });
 
 /** Creates a session of a locked account. Returns its token. */
-async function begin(ctx: Context, account: Account, identity: Identity): Promise<string> {
+async function begin(ctx: Context, account: Account, identity: Identity, settings: PublicSettings): Promise<string> {
   await ctx.db.updateTable("users").set({ lastSeenAt: now }).where("id", "=", account.id).execute();
   const sessionToken = await issueSession(ctx, account.id);
-  await keepProviderSession(ctx, sessionToken, identity);
+  await keepProviderSession(ctx, sessionToken, identity, settings.checkInterval);
   ctx.audit({
     action: "login",
     actorId: account.id,
