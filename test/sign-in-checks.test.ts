@@ -1,15 +1,15 @@
 // Between sign-ins, providers are asked again about people who are signed in.
-// Looks inside: the server asks minutes apart, which no test waits for, and refresh tokens are in no response.
+// Reaches for tables: the server asks minutes apart, which no test waits for, and refresh tokens are in no response.
 import { expect } from "chai";
-import { logged } from "../support/app.js";
-import { audited } from "../support/audit.js";
-import { runJob } from "../support/background.js";
-import { ForgingProvider } from "../support/forging-provider.js";
-import { client } from "../support/providers.js";
-import { Visitor } from "../support/provider-visits.js";
-import { setTimes, storedText } from "../support/tables.js";
-import { eventually } from "../support/watchers.js";
-import { type Anything, type Person, world } from "../support/world.js";
+import { logged } from "./support/app.js";
+import { audited } from "./support/audit.js";
+import { runJob } from "./support/background.js";
+import { ForgingProvider } from "./support/forging-provider.js";
+import { client } from "./support/providers.js";
+import { Visitor } from "./support/provider-visits.js";
+import { setTimes, storedText } from "./support/tables.js";
+import { eventually } from "./support/watchers.js";
+import { type Anything, type Person, world } from "./support/world.js";
 
 const create = `mutation($input: CreateIdentityProviderInput!) { createIdentityProvider(input: $input) { identityProvider { id } } }`;
 const update = `mutation($input: UpdateIdentityProviderInput!) { updateIdentityProvider(input: $input) { identityProvider { checkInterval } } }`;
@@ -234,7 +234,7 @@ describe("checks of people between sign-ins", function () {
       [604_801, "Must be a whole number from 0 to 604800."],
     ] as const) {
       const failure = await owner().failure(update, { input: { provider: "one", checkInterval } });
-      expect(failure.errors).to.deep.equal([{ field: "checkInterval", detail }]);
+      expect(failure.errors[0]!.extensions.validations).to.deep.equal([{ field: "input.checkInterval", detail }]);
     }
   });
 });
