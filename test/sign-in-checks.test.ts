@@ -6,7 +6,7 @@ import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
 import { ForgingProvider } from "./support/forging-provider.js";
 import { client } from "./support/providers.js";
-import { Visitor } from "./support/provider-visits.js";
+import { signInWith, Visitor } from "./support/provider-visits.js";
 import { setTimes, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Anything, type Person, world } from "./support/world.js";
@@ -39,6 +39,7 @@ describe("checks of people between sign-ins", function () {
     await owner().graphql(create, {
       input: {
         name: "one",
+        displayName: "Example",
         kind: "OIDC",
         issuer: provider.issuer,
         clientId: client.id,
@@ -58,13 +59,9 @@ describe("checks of people between sign-ins", function () {
   /** Signs Ada in with groups. Returns her browser. */
   async function signIn(...groups: string[]): Promise<Visitor> {
     const visitor = new Visitor(home);
-    const begun = await visitor.request(new URL("/login/one", home));
-    const { searchParams } = new URL(begun.headers.get("location")!);
-    provider.nonce = searchParams.get("nonce")!;
-    provider.claims = { sub: "ada", email: ada.email, groups };
     provider.told = { sub: "ada", groups };
-    const query = new URLSearchParams({ code: "a-code", state: searchParams.get("state")! }).toString();
-    expect((await visitor.request(new URL(`/login/one/callback?${query}`, home))).status).to.equal(303);
+    const { status } = await signInWith(visitor, "one", provider, { sub: "ada", email: ada.email, groups });
+    expect(status).to.equal(303);
     return visitor;
   }
 
@@ -226,6 +223,28 @@ describe("checks of people between sign-ins", function () {
     await check();
     expect(await storedText(getWorld(), "provider_sessions")).to.not.contain("refresh-token");
     expect(JSON.stringify(logged)).to.not.contain("refresh-token");
+  });
+
+  it("tell owners of a malformed claim once a day, and keep what it gave", async () => {
+    const name = "Claim of a Provider Is Malformed";
+    const { body } = await owner().get("/api/v2/notifications/templates/system");
+    const { id } = body.find((each: Anything) => each.name === name);
+    const told = async () => {
+      await runJob(getWorld().app, "noticeJob");
+      const inbox = await owner().get(`/api/v2/notifications/inbox?templates=${id}`);
+      return inbox.body.notifications.map(({ title }: Anything) => title);
+    };
+    await signIn("engineers");
+    expect(await told()).to.deep.equal([]);
+    const claims = { sub: "ada", email: ada.email, groups: 7 };
+    for (let count = 0; count < 2; count++) await signInWith(new Visitor(home), "one", provider, claims);
+    await check();
+    const title = "The claim groups of Example is malformed";
+    expect(await told()).to.deep.equal([title]);
+    expect(await groups()).to.deep.equal([team.name]);
+    await setTimes(getWorld(), "sign_in_faults", { provider: "one" }, { told_at: "-25 hours" });
+    await Promise.all([1, 2, 3].map(() => signInWith(new Visitor(home), "one", provider, claims)));
+    expect(await told()).to.deep.equal([title, title]);
   });
 
   it("take intervals from a minute to a week", async () => {

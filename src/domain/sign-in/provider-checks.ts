@@ -105,7 +105,7 @@ async function apply(
     const account = await accounts(ctx.db).where("id", "=", userId).forNoKeyUpdate().executeTakeFirst();
     const session = ctx.db.selectFrom("providerSessions").select("id").where("id", "=", id).forKeyShare();
     if (account?.status !== "active" || !(await session.executeTakeFirst())) return;
-    await giveClaimed(ctx, { ...settings, claimMappings }, { claims }, account);
+    await giveClaimed(ctx, { ...provider, settings: { ...settings, claimMappings } }, { claims }, account);
   });
 }
 

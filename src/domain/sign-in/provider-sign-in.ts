@@ -24,6 +24,7 @@ import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
 import { applyClaims, type ClaimEffect } from "./claimed-access.js";
 import { keepProviderSession } from "./provider-sessions.js";
+import { tellOfFault } from "./claim-faults.js";
 import { reportWarnings } from "./sign-in-reports.js";
 import { type KnownProvider, stampOf } from "./provider-registry.js";
 import type { PublicSettings } from "./provider-settings.js";
@@ -73,7 +74,7 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
       });
       const sessionToken = await begin(ctx, account, identity, provider.settings);
       if (isLinked) await followEmail(ctx, account, identity, provider.settings);
-      await giveClaimed(ctx, provider.settings, identity, account);
+      await giveClaimed(ctx, provider, identity, account);
       return { userId: account.id, sessionToken };
     });
   if (await accountLinkedTo(ctx, identity)) throw conflict("This identity signs in to an account already.");
@@ -84,16 +85,19 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
 /** Applies the claims of an identity, unless that is switched off. Administrators learn of what could not be applied. */
 export async function giveClaimed(
   ctx: Context,
-  settings: PublicSettings,
+  provider: KnownProvider,
   identity: Pick<Identity, "claims">,
   account: Pick<Account, "id" | "username">,
 ): Promise<void> {
+  const { settings } = provider;
   if (!settings.appliesClaims || settings.claimMappings.length === 0) return;
   const effects = await applyClaims(ctx, settings, identity, account);
   const warnings = effects.filter(({ isWarning }) => isWarning).map(({ text }) => text);
   if (warnings.length === 0) return;
   ctx.log.warn({ provider: settings.name, userId: account.id }, "Claims of a sign-in could not be applied.");
   ctx.afterCommit(() => reportWarnings(ctx, settings.name, warnings));
+  for (const { malformed } of effects)
+    if (malformed !== undefined) await tellOfFault(ctx, provider, malformed, account.username);
 }
 
 /** Uses the state of an attempt. Throws FORBIDDEN if it was used before. */

@@ -12,6 +12,7 @@ export const viewUser = linkTo("View account", "users");
 export const choosePassword = `[{"label": "Choose a new password", "url": "{{ app.base_url }}/login/reset-password"}]`;
 export const viewKeys = `[{"label": "View sessions and keys", "url": "{{ app.base_url }}/keys"}]`;
 export const viewScimKeys = `[{"label": "View SCIM keys", "url": "{{ app.base_url }}/scim-keys"}]`;
+export const viewProviders = `[{"label": "View sign-in providers", "url": "{{ app.base_url }}/sign-in-providers"}]`;
 /** The time in the label `ends_at`, for people. */
 export const endsAt = `{{ labels.ends_at | date: "%Y-%m-%d at %H:%M UTC" }}`;
 export const noActions = "[]";
