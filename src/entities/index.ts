@@ -69,6 +69,7 @@ export {
   LoginConversionSchema,
   OneTimePasscodeSchema,
   ProviderSessionSchema,
+  SignInFaultSchema,
   SignInProviderSchema,
   SignInReportSchema,
   SpentSignInSchema,

@@ -88,6 +88,10 @@ export const SignInProviderSchema = defineEntity({
     appliesClaims: p.boolean().default(false),
     /** Whether who signs out here signs out there as well. */
     signsOut: p.boolean().default(false),
+    /** Seconds between two checks of people who are signed in; 0 for none. */
+    checkInterval: p.integer().default(0),
+    /** Whether the groups that it made have the members alone that it gives them. */
+    locksGroups: p.boolean().default(false),
     isEnabled: p.boolean(),
     /** Its place among the providers of this table, from 0. */
     position: p.integer(),
@@ -115,6 +119,21 @@ export const SignInReportSchema = defineEntity({
 });
 export class SignInReport extends SignInReportSchema.class {}
 SignInReportSchema.setClass(SignInReport);
+
+/** When administrators were last told of a fault in the claims of a provider. */
+export const SignInFaultSchema = defineEntity({
+  name: "SignInFault",
+  tableName: "sign_in_faults",
+  properties: {
+    /** Name of the provider. */
+    provider: p.string().length(longestName).primary(),
+    /** Kind of the fault, with the claim. */
+    fault: p.string().length(160).primary(),
+    toldAt: moment(),
+  },
+});
+export class SignInFault extends SignInFaultSchema.class {}
+SignInFaultSchema.setClass(SignInFault);
 
 /**
  * Gifts that a user has because of claims: groups, memberships of organizations, and roles. Each provider takes away only
@@ -210,6 +229,11 @@ export const ProviderSessionSchema = defineEntity({
     },
     { name: "provider_sessions_subject_index", properties: ["provider", "subject"] },
     {
+      name: "provider_sessions_check_index",
+      expression:
+        "create index provider_sessions_check_index on provider_sessions (check_at) where check_at is not null",
+    },
+    {
       name: "provider_sessions_key_index",
       expression: "create index provider_sessions_key_index on provider_sessions (key_id, id) where key_id is not null",
     },
@@ -229,6 +253,8 @@ export const ProviderSessionSchema = defineEntity({
     tokensCiphertext: p.type("bytea").$type<Buffer>().nullable(),
     tokensNonce: p.type("bytea").$type<Buffer>().nullable(),
     key: () => p.manyToOne(EncryptionKey).ref().nullable().index(false),
+    /** When the provider is asked again about the person; null if it is not. */
+    checkAt: moment().nullable(),
     createdAt: moment(),
   },
 });

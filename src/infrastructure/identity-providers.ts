@@ -69,6 +69,8 @@ export interface ProviderSettings extends EmailTrust {
   appliesClaims: boolean;
   /** Whether who signs out here signs out there as well, if the provider has an endpoint for it. */
   signsOut: boolean;
+  /** Seconds between two checks of people who are signed in; 0 for none. */
+  checkInterval: number;
 }
 
 /** The scopes that are requested unless the settings name others. */
@@ -114,7 +116,22 @@ export interface SessionThere {
   id?: string;
   /** The ID token, with which this server may ask to end it. Never logged. */
   idToken: string;
+  /** With which the provider is asked again, if it gave one and its settings want that. Never logged. */
+  refreshToken?: string;
 }
+
+/** A person who is signed in, as the provider describes them between sign-ins. */
+export interface Checked {
+  claims: Claims;
+  /** Whether there was an ID token, so that claims which are absent are absent at sign-ins as well. */
+  isWhole: boolean;
+}
+
+/** A provider no longer knows the session or the person of a refresh token. */
+export class RefreshRejected extends Error {}
+
+/** A session at a provider about which it can be asked again. */
+export type RefreshableSession = Required<Pick<SessionThere, "subject" | "refreshToken">>;
 
 /** Secrets that tie a provider's response to the request that this server sent. The browser keeps them meanwhile. */
 export interface Question {
@@ -140,6 +157,11 @@ export interface IdentityProvider {
   discover?(): Promise<unknown>;
   /** Verifies a logout token of the provider. Throws BAD_USER_INPUT, or UNAVAILABLE if its keys cannot be fetched. */
   readLogoutToken?(token: string): Promise<LogoutToken>;
+  /**
+   * Asks about a person who is signed in, with a refresh token, which may be replaced: `keep` stores the next one before
+   * anything else can fail. Throws RefreshRejected, or UNAVAILABLE for any other failure.
+   */
+  check?(session: RefreshableSession, keep: (refreshToken: string) => Promise<void>): Promise<Checked>;
   /** Returns the URL at which a browser signs out there, if the provider has one, and comes back to `returnTo`. */
   signOutUrl?(returnTo: string, idToken: string | undefined, state: string): Promise<URL | undefined>;
 }
@@ -223,8 +245,28 @@ function openIdConnect(registration: Registration, settings: ProviderSettings): 
           tenant: textOf(token.tid),
           hostedDomain: textOf(token.hd),
           claims: about,
-          session: { subject: subjectOf(token, "sub"), ...sessionIdOf(token), idToken: tokens.id_token! },
+          session: {
+            subject: subjectOf(token, "sub"),
+            ...sessionIdOf(token),
+            idToken: tokens.id_token!,
+            ...(settings.checkInterval > 0 && refreshTokenOf(tokens)),
+          },
         };
+      }),
+    check: ({ subject, refreshToken }, keep) =>
+      upstream(async () => {
+        const tokens = await issuer.refresh(refreshToken).catch((error: unknown) => {
+          throw isRejectedGrant(error) ? new RefreshRejected(reasonOf(error)) : error;
+        });
+        const next = refreshTokenOf(tokens)?.refreshToken;
+        if (next !== undefined && next !== refreshToken) await keep(next);
+        const token = tokens.claims();
+        if (token && token.sub !== subject) throw new Error("The provider returned the ID token of another person.");
+        const config = await issuer.discover();
+        const told: Claims = config.serverMetadata().userinfo_endpoint
+          ? await fetchUserInfo(config, tokens.access_token, subject)
+          : {};
+        return { claims: { ...told, ...token }, isWhole: token !== undefined };
       }),
     readLogoutToken: (token) => issuer.readLogoutToken(token).catch(throwLogoutFailure),
     signOutUrl: async (returnTo, idToken, state) => {
@@ -334,6 +376,15 @@ function github({ base, id, credential, fetch }: Registration, settings: Provide
   };
 }
 
+/** Maximum length in characters of a refresh token that is kept. */
+const longestRefreshToken = 8192;
+
+const refreshTokenOf = ({ refresh_token: refreshToken }: { refresh_token?: string }) =>
+  refreshToken !== undefined && refreshToken.length <= longestRefreshToken ? { refreshToken } : undefined;
+
+const isRejectedGrant = (error: unknown): error is ResponseBodyError =>
+  error instanceof ResponseBodyError && error.error === "invalid_grant";
+
 /** The session that an ID token names. One of a strange form is none: no logout token could name it. */
 const sessionIdOf = ({ sid }: Claims) =>
   typeof sid === "string" && sid !== "" && sid.length <= longestSubject ? { id: sid } : {};
@@ -355,10 +406,11 @@ async function upstream<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof RefreshRejected) throw error;
     if (error instanceof AuthorizationResponseError) {
       throw forbidden("The identity provider did not let you in.", { detail: reasonOf(error), cause: error });
     }
-    if (error instanceof ResponseBodyError && error.error === "invalid_grant") {
+    if (isRejectedGrant(error)) {
       throw forbidden("The identity provider does not know this sign-in.", { detail: reasonOf(error), cause: error });
     }
     const cause = new Error(safeReasonOf(error));

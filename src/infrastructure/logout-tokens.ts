@@ -1,7 +1,7 @@
 // Logout tokens, by which a provider tells that a person has signed out there (OpenID Connect Back-Channel Logout 1.0).
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 
-/** What a provider says of a sign-out: which of its sessions has ended, or whose sessions. */
+/** The end of a session at a provider, or of all of a person there. */
 export interface LogoutToken {
   /** Without a final slash. */
   issuer: string;

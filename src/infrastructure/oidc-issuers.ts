@@ -12,6 +12,7 @@ import {
   getJwksCache,
   type IDToken,
   PrivateKeyJwt,
+  refreshTokenGrant,
   type ServerMetadata,
   setJwksCache,
 } from "openid-client";
@@ -124,7 +125,19 @@ export class OidcIssuer {
    * Exchanges the code with which a browser returned to `url`, and validates the ID token (OpenID Connect Core §3.1.3.7). Its
    * issuer may differ from that of the metadata by a final slash, or by the tenant where the metadata leave it open.
    */
-  async exchange(url: URL, checks: AuthorizationCodeGrantChecks) {
+  exchange(url: URL, checks: AuthorizationCodeGrantChecks) {
+    const { namedBy } = this.registration;
+    return this.#requestTokens((config) =>
+      authorizationCodeGrant(config, spelledFor(config.serverMetadata().issuer, url, namedBy), checks),
+    );
+  }
+
+  /** Requests tokens with a refresh token. An ID token among them is validated in the same way (§12.2). */
+  refresh(refreshToken: string) {
+    return this.#requestTokens((config) => refreshTokenGrant(config, refreshToken));
+  }
+
+  async #requestTokens<Tokens>(request: (config: Configuration) => Promise<Tokens>): Promise<Tokens> {
     const config = await this.discover();
     const metadata: ServerMetadata = { ...(config.serverMetadata() as ServerMetadata) };
     let response: Response | undefined;
@@ -134,7 +147,7 @@ export class OidcIssuer {
       return received;
     };
     try {
-      return await this.#grant(config, metadata, keeping, url, checks);
+      return await this.#requestWith(config, metadata, keeping, request);
     } catch (error) {
       const received = response;
       if (!received) throw error;
@@ -143,7 +156,7 @@ export class OidcIssuer {
       const claims = await unverifiedClaims(received.clone());
       const issuer = claims.iss ?? metadata.issuer;
       const validate = (hasNewKey?: "new key") =>
-        this.#grant(config, { ...metadata, issuer }, replaying, url, checks, hasNewKey);
+        this.#requestWith(config, { ...metadata, issuer }, replaying, request, hasNewKey);
       if (issuer === metadata.issuer) {
         if (isUnknownKey(error)) return validate("new key");
         throw error;
@@ -175,22 +188,21 @@ export class OidcIssuer {
     });
   }
 
-  async #grant(
+  async #requestWith<Tokens>(
     discovered: Configuration,
     metadata: ServerMetadata,
     fetch: Fetch,
-    url: URL,
-    checks: AuthorizationCodeGrantChecks,
+    request: (config: Configuration) => Promise<Tokens>,
     hasNewKey?: "new key",
-  ) {
-    const { id, credential, namedBy } = this.registration;
+  ): Promise<Tokens> {
+    const { id, credential } = this.registration;
     const config = new Configuration(metadata, id, {}, await authenticateWith(credential));
     config[customFetch] = fetch;
     for (const extend of this.#extensions()) extend(config);
     // The provider has begun to sign with another key: they are fetched again, sooner than the library would.
     const keys = hasNewKey ? undefined : getJwksCache(discovered);
     if (keys) setJwksCache(config, keys);
-    const tokens = await authorizationCodeGrant(config, spelledFor(metadata.issuer, url, namedBy), checks);
+    const tokens = await request(config);
     const newKeys = getJwksCache(config);
     if (newKeys) setJwksCache(discovered, newKeys);
     return tokens;

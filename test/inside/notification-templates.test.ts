@@ -18,6 +18,9 @@ import {
 } from "../support/builds.js";
 import { codeIn, type Letter, Mailbox } from "../support/mailbox.js";
 import { EventReceiver, makeEndpoint, readEndpoint, toThisMachine } from "../support/event-receiver.js";
+import { ForgingProvider } from "../support/forging-provider.js";
+import { client } from "../support/providers.js";
+import { signInWith, Visitor } from "../support/provider-visits.js";
 import { newKey, serve } from "../support/provisioners.js";
 import { letPass, setColumns, setTimes } from "../support/tables.js";
 import { TaskStage } from "../support/tasks.js";
@@ -493,6 +496,32 @@ describe("every notification", () => {
         title: `Account ${eve.username} was suspended`,
         content: `The account **${eve.username}** was suspended by **${name(w.owner)}**. Its sessions and tokens have ended.`,
         link: `/users/${eve.id}`,
+      };
+    },
+    "Claim of a Provider Is Malformed": async () => {
+      const provider = await ForgingProvider.open();
+      const eve = await w.user("eve", undefined, "OIDC");
+      await graphql("createIdentityProvider", {
+        name: "corp",
+        displayName: "Example Corp",
+        kind: "OIDC",
+        issuer: provider.issuer,
+        clientId: client.id,
+        clientSecret: client.secret,
+        emailDomains: ["example.com"],
+        appliesClaims: true,
+        claimMappings: [{ claim: "groups" }],
+      });
+      const claims = { sub: "eve", email: eve.email, groups: { not: "a list" } };
+      expect((await signInWith(new Visitor(w.url), "corp", provider, claims)).status).to.equal(303);
+      await provider.close();
+      return {
+        to: w.owner,
+        title: "The claim groups of Example Corp is malformed",
+        content: `The provider **Example Corp** sent a claim **groups** of **${eve.username}** that is no list of texts, or left it out for its size. The user is signed in all the same. The mapping of the claim says whether what it gave before stays.
+
+Others may be affected as well. Claims that are too large can often be limited at the provider to groups that are assigned to this application.`,
+        link: "/sign-in-providers",
       };
     },
     "Many Users Suspended": async () => {

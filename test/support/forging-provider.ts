@@ -12,6 +12,12 @@ interface Key {
 
 type Claims = Record<string, unknown>;
 
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  return text;
+}
+
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 export const newKey = (kid: string): Key => ({ kid, ...generateKeyPairSync("rsa", { modulusLength: 2048 }) });
@@ -44,6 +50,15 @@ export class ForgingProvider {
   readonly requested: string[] = [];
   /** More metadata. */
   metadata: object = {};
+  /** The refresh token of the next response, and those that were used. None if it is empty. */
+  refreshToken = "";
+  readonly refreshed: string[] = [];
+  /** The response to a refresh token instead of tokens, such as an error, with its status. */
+  refusal: { status: number; body: object } | undefined;
+  /** The response of the UserInfo endpoint; none for a failure. */
+  told: Claims | undefined = {};
+  /** Whether refresh tokens bring ID tokens. */
+  sendsIdTokens = true;
 
   private constructor(
     private readonly server: Server,
@@ -56,7 +71,9 @@ export class ForgingProvider {
     const provider = new ForgingProvider(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     server.on("request", (request, response) => {
       void provider.#answer(request).then((body) => {
-        response.writeHead(body ? 200 : 404, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+        const status = body && "status" in body ? (body.status as number) : body ? 200 : 404;
+        const sent = body && "body" in body ? body.body : body;
+        response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(sent));
       });
     });
     return provider;
@@ -88,10 +105,20 @@ export class ForgingProvider {
         };
       case "/token": {
         await this.held;
+        const form = new URLSearchParams(await textOf(request));
+        const used = form.get("refresh_token");
+        if (used !== null) this.refreshed.push(used);
+        if (used !== null && this.refusal) return this.refusal;
         const usual = { iss, aud: client.id, sub: "someone", iat: now, exp: now + 300, nonce: this.nonce };
         const claims = { ...usual, email_verified: true, ...this.claims };
-        return { access_token: "access", token_type: "Bearer", id_token: this.token(claims) };
+        const next = this.refreshToken === "" ? {} : { refresh_token: this.refreshToken };
+        if (used === null)
+          return { access_token: "access", token_type: "Bearer", id_token: this.token(claims), ...next };
+        const token = this.sendsIdTokens ? { id_token: this.token({ ...claims, nonce: undefined }) } : {};
+        return { access_token: "access", token_type: "Bearer", ...token, ...next };
       }
+      case "/userinfo":
+        return this.told && { sub: "someone", ...this.told };
       default:
         return undefined;
     }

@@ -113,6 +113,7 @@ export function settingsIn(
     claimMappings: fields.claimMappings && mappingsOf(fields.claimMappings),
     appliesClaims: fields.appliesClaims,
     signsOut: fields.signsOut,
+    checkInterval: fields.checkInterval,
   });
 }
 
@@ -140,6 +141,7 @@ export function providersOfVariables(config: Config): VariableProvider[] {
     claimMappings: [],
     appliesClaims: false,
     signsOut: false,
+    checkInterval: 0,
   };
   const oidc: ProviderSettings = {
     ...shared,

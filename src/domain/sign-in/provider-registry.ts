@@ -58,6 +58,7 @@ export const storedProviders = (db: Db) =>
       "p.claimMappings",
       "p.appliesClaims",
       "p.signsOut",
+      "p.checkInterval",
       "p.isEnabled",
       "p.position",
       "p.revision",
@@ -90,6 +91,7 @@ export const settingsOf = ({ organizationIds, ...row }: StoredProvider): Omit<Pr
   claimMappings: row.claimMappings,
   appliesClaims: row.appliesClaims,
   signsOut: row.signsOut,
+  checkInterval: row.checkInterval,
 });
 
 /** Signals all replicas that owners changed the providers. */

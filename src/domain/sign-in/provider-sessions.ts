@@ -13,15 +13,20 @@ import { keyHint } from "../tokens/hints.js";
 import { hashSecret, parseToken } from "../tokens/token-text.js";
 
 /** The tokens of a session at a provider, which are sealed. */
-interface Tokens {
+export interface Tokens {
   /** To ask the provider to end its session. */
   idToken?: string;
+  /** To ask the provider about the person again. */
+  refreshToken?: string;
 }
 
 /** Maximum length in characters of an ID token that is kept: it is sent in a URL. */
 const longestIdToken = 4096;
 
-const tokensOf = ({ idToken }: SessionThere): Tokens => (idToken.length <= longestIdToken ? { idToken } : {});
+const tokensOf = ({ idToken, refreshToken }: SessionThere): Tokens => ({
+  ...(idToken.length <= longestIdToken && { idToken }),
+  ...(refreshToken !== undefined && { refreshToken }),
+});
 
 /**
  * Remembers the session at a provider with which a session began. Throws FORBIDDEN if it has ended there while the sign-in
@@ -31,6 +36,7 @@ export async function keepProviderSession(
   ctx: Context,
   sessionToken: string,
   { provider, issuer, session }: Identity,
+  checkInterval: number,
 ): Promise<void> {
   if (!session) return;
   const { subject, id: sid } = session;
@@ -42,11 +48,7 @@ export async function keepProviderSession(
       throw forbidden("You have signed out at the provider meanwhile.", { detail: "Sign in again." });
   }
   const id = newId();
-  const tokens = JSON.stringify(tokensOf(session));
-  const { keyId, nonce, ciphertext } = ctx.services.vault.seal(
-    providerSessionTokens.place({ id, ownerId: id }),
-    tokens,
-  );
+  const isChecked = checkInterval > 0 && session.refreshToken !== undefined;
   await ctx.db
     .insertInto("providerSessions")
     .values({
@@ -56,9 +58,8 @@ export async function keepProviderSession(
       issuer,
       subject,
       sid: sid ?? null,
-      keyId,
-      tokensNonce: nonce,
-      tokensCiphertext: ciphertext,
+      ...sealTokens(ctx, id, tokensOf(session)),
+      checkAt: isChecked ? after(checkInterval * 1000) : null,
       createdAt: now,
     })
     .execute()
@@ -110,6 +111,13 @@ export async function endProviderSessions(
   }
   ctx.publish(...[...isEnded].map(keyHint));
   return isEnded.size;
+}
+
+/** The columns of the tokens of a session. */
+export function sealTokens({ services: { vault } }: Pick<Context, "services">, id: string, tokens: Tokens) {
+  const place = providerSessionTokens.place({ id, ownerId: id });
+  const { keyId, nonce, ciphertext } = vault.seal(place, JSON.stringify(tokens));
+  return { keyId, tokensNonce: nonce, tokensCiphertext: ciphertext };
 }
 
 interface SealedTokens {

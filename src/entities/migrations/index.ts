@@ -90,6 +90,7 @@ import { AiMonthSpending } from "./0126-ai-month-spending.js";
 import { ProviderSessions } from "./0121-provider-sessions.js";
 import { EventEndpoints } from "./0123-event-endpoints.js";
 import { SecondFactors } from "./0118-second-factors.js";
+import { ProviderChecks } from "./0122-provider-checks.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -184,4 +185,5 @@ export const migrations: MigrationObject[] = [
   { name: "0121-provider-sessions", class: ProviderSessions },
   { name: "0123-event-endpoints", class: EventEndpoints },
   { name: "0118-second-factors", class: SecondFactors },
+  { name: "0122-provider-checks", class: ProviderChecks },
 ];

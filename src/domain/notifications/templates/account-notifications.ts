@@ -1,4 +1,13 @@
-import { choosePassword, endsAt, noActions, viewFactors, viewKeys, viewScimKeys, viewUser } from "./actions.js";
+import {
+  choosePassword,
+  endsAt,
+  noActions,
+  viewFactors,
+  viewKeys,
+  viewProviders,
+  viewScimKeys,
+  viewUser,
+} from "./actions.js";
 import type { NotificationTemplate } from "./template.js";
 
 const accountEvent = {
@@ -160,6 +169,18 @@ If you did not want that, tell your administrators.`,
     body: `A recovery code was used to sign in to your account **{{ labels.account_name }}**. It does not work again.
 
 If that was not you, change your password and tell your administrators.`,
+  },
+  malformedClaim: {
+    ...accountEvent,
+    id: "7c1b8a52-4d0e-4f0b-9c3e-2b6f5d1e8a40",
+    name: "Claim of a Provider Is Malformed",
+    recipients: "Owners, at most once a day for a claim of a provider.",
+    labels: ["provider", "claim", "username"],
+    actions: viewProviders,
+    title: "The claim {{ labels.claim }} of {{ labels.provider }} is malformed",
+    body: `The provider **{{ labels.provider }}** sent a claim **{{ labels.claim }}** of **{{ labels.username }}** that is no list of texts, or left it out for its size. The user is signed in all the same. The mapping of the claim says whether what it gave before stays.
+
+Others may be affected as well. Claims that are too large can often be limited at the provider to groups that are assigned to this application.`,
   },
   passcode: {
     ...accountEvent,
