@@ -596,7 +596,7 @@ describe("the GraphQL schema", () => {
       "HeldWorkspaces",
       "FirstStep",
       "FirstSteps",
-      "EventType",
+      "EventDefinition",
       "ServerInfo",
       "SignInProvider",
       "Branding",

@@ -223,6 +223,7 @@ describe("event endpoints", () => {
     receiver.respond = (_, response) => void response.writeHead(503).end();
     await group("unlucky");
     await eventually(async () => (await deliveriesOf(owner, id))[0]?.nextAttemptAt != null, "it failed once");
+    await eventually(async () => (await readEndpoint(owner, id)).failingSince !== null, "it is noted");
     const { failingSince, lastFailure } = await readEndpoint(owner, id);
     expect([typeof failingSince, lastFailure]).to.deep.equal(["string", "It responded with status 503."]);
     await letPass(w(), "event_endpoints", { id }, "73 h", ["failing_since"]);

@@ -356,7 +356,9 @@ export class EventDeliveries {
       const retryAfter = retryAfterIn(headers);
       return { outcome: status === 410 ? "gone" : "retryable", status, excerpt, failure, retryAfter };
     } catch (error) {
-      return { ...nothing, outcome: "retryable", failure: failureOf(error, signal) };
+      // The process ends: another one attempts it.
+      if (signal.aborted) return { ...nothing, outcome: "held" };
+      return { ...nothing, outcome: "retryable", failure: failureOf(error) };
     }
   }
 }
@@ -365,8 +367,8 @@ const nameErrors = new Set(["ENOTFOUND", "EAI_AGAIN", "EAI_FAIL", "EAI_NODATA", 
 const tlsErrors = /TLS|SSL|CERT|SIGNATURE|^EPROTO$/;
 
 /** Why there was no response, without addresses of the network of the server, which administrators need not know. */
-function failureOf(error: unknown, { aborted }: AbortSignal): string {
-  if (!(error instanceof OutsideError)) return aborted ? "The server ended during the attempt." : "The attempt failed.";
+function failureOf(error: unknown): string {
+  if (!(error instanceof OutsideError)) return "The attempt failed.";
   switch (error.reason) {
     case "timeout":
       return `It did not respond within ${timeout / second} seconds.`;
