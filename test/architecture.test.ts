@@ -600,7 +600,7 @@ describe("the GraphQL schema", () => {
       "HeldWorkspaces",
       "FirstStep",
       "FirstSteps",
-      "EventType",
+      "EventDefinition",
       "ServerInfo",
       "SignInProvider",
       "Branding",

@@ -200,7 +200,7 @@ describe("event endpoints", () => {
     await retry(id);
     await arrived(3);
     receiver.respond = (_, response) => void response.writeHead(200).end();
-    await eventually(async () => (await deliveriesOf(owner, id)).every(({ log }) => log.length > 0), "it is noted");
+    await eventually(async () => (await deliveriesOf(owner, id)).some(({ log }) => log.length === 2), "it is noted");
     await retry(id);
     await arrived(4);
     await eventually(
@@ -223,6 +223,7 @@ describe("event endpoints", () => {
     receiver.respond = (_, response) => void response.writeHead(503).end();
     await group("unlucky");
     await eventually(async () => (await deliveriesOf(owner, id))[0]?.nextAttemptAt != null, "it failed once");
+    await eventually(async () => (await readEndpoint(owner, id)).failingSince !== null, "it is noted");
     const { failingSince, lastFailure } = await readEndpoint(owner, id);
     expect([typeof failingSince, lastFailure]).to.deep.equal(["string", "It responded with status 503."]);
     await letPass(w(), "event_endpoints", { id }, "73 h", ["failing_since"]);
@@ -371,7 +372,7 @@ describe("event endpoints", () => {
     for (let count = 0; count < 8; count++) await group(`behind-hanging-${count}`);
     await arrived(8);
     // They have had as much as they may have at a time, and have not responded.
-    for (const each of hanging) expect(each.received.length).to.be.within(1, 5);
+    for (const each of hanging) expect(each.received.length).to.be.within(1, 8);
     expect((await readEndpoint(owner, dead)).lastFailure).to.equal("The connection failed.");
     for (const each of hanging) await each.close();
   });

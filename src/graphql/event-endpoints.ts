@@ -12,6 +12,7 @@ import {
   updateEventEndpoint,
 } from "../domain/event-endpoints/endpoint-changes.js";
 import {
+  deliveriesById,
   deliveriesOf,
   type EventAttempt,
   EventDeliveriesQuery,
@@ -26,6 +27,7 @@ import {
   testEventEndpoint,
 } from "../domain/event-endpoints/event-deliveries.js";
 import {
+  endpointsById,
   type EventEndpointRow,
   type EventEndpointSecretRow,
   EventEndpointsQuery,
@@ -63,8 +65,8 @@ enumType({ EventDeliveryState }, "How far a delivery of an event is.", {
   FAILED: "It is not tried again.",
 });
 
-@ObjectType("EventType", { simpleResolvers: true, description: "A type of events that endpoints can receive." })
-class EventTypeType {
+@ObjectType("EventDefinition", { simpleResolvers: true, description: "A type of events that endpoints can receive." })
+class EventDefinitionType {
   @Field({ description: "Its name, such as `group.update`." }) name!: string;
   @Field({ description: "The event in a sentence." }) description!: string;
   @Field(() => Int, { description: "Version of the form of its events." }) version!: number;
@@ -166,8 +168,8 @@ const changedDelivery = {
 } as const;
 
 /** The payload of a mutation that changes an endpoint, which is read if selected. */
-const readChangedEndpoint = (ctx: Context, id: string) => ({ eventEndpoint: () => findEventEndpoint(ctx, id) });
-const readChangedDelivery = (ctx: Context, id: string) => ({ eventDelivery: () => findEventDelivery(ctx, id) });
+const readChangedEndpoint = (ctx: Context, id: string) => ({ eventEndpoint: () => ctx.load(endpointsById, id) });
+const readChangedDelivery = (ctx: Context, id: string) => ({ eventDelivery: () => ctx.load(deliveriesById, id) });
 
 /** Who makes an endpoint sends the audit log elsewhere, for longer than an access token lasts. */
 const toMake = { needs: ["event_endpoint:create", "audit_log:read"], openTo: ["session", "token"] } as const;
@@ -176,8 +178,10 @@ const toChange = { needs: ["event_endpoint:update", "audit_log:read"], openTo: [
 @Resolver(() => EventEndpointType)
 export class EventEndpointsResolver {
   @Access({ anyScope: true, countsAs: 50 })
-  @Query(() => [EventTypeType], { description: "Lists the types of events that endpoints can receive, by resource." })
-  eventTypes(): EventTypeType[] {
+  @Query(() => [EventDefinitionType], {
+    description: "Lists the types of events that endpoints can receive, by resource.",
+  })
+  eventTypes(): EventDefinitionType[] {
     return [...eventTypes.values()];
   }
 

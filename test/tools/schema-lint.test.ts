@@ -23,7 +23,7 @@ const withoutId: Record<string, string[]> = {
     "InboxAction",
     "AuditSink",
     "EventAttempt",
-    "EventType",
+    "EventDefinition",
     "NumberedAuditEvent",
     "NotificationAttempt",
     "OAuth2AppEndpoints",

@@ -31,11 +31,11 @@ const e = columnsOf("eventEndpoints", "e");
 const d = columnsOf("eventDeliveries", "d");
 const l = columnsOf("eventDeliveries", "l");
 
-/** Maximum number of attempts of a server at a time, in addition to slow ones. */
-const concurrency = 40;
+/** Maximum number of attempts of a server at a time, in addition to slow ones. Twenty endpoints that hang leave more than half of it. */
+const concurrency = 400;
 
 /** Maximum number of attempts at an endpoint at a time, of all servers together. */
-const perEndpoint = 5;
+const perEndpoint = 8;
 
 /** After so many failures without a success, an endpoint has one attempt a second. */
 const failingFrom = 5;
@@ -45,6 +45,12 @@ const timeout = 10 * second;
 
 /** Milliseconds after which an attempt is lost, with its server. */
 const lease = 3 * timeout;
+
+/** Milliseconds after which ended attempts make room for others, together: reading the queue for each would cost more than it. */
+const roomDelay = 15;
+
+/** Milliseconds between two notes that an endpoint delivers. */
+const noteInterval = 5 * second;
 
 /** Milliseconds after which the queue is read again without a hint. */
 const interval = 2 * second;
@@ -67,14 +73,16 @@ const due = (most: number) => {
         where ${l.endpointId} = e.id and l.state = 'leased' and ${l.nextAttemptAt} > now())`;
   return sql<string>`any(array(
     select due.id from event_endpoints e cross join lateral (
-      select d.id, ${d.nextAttemptAt} as at from event_deliveries d
-      where ${d.endpointId} = e.id and d.state in ('pending', 'leased') and ${d.nextAttemptAt} <= now()
-      order by ${d.nextAttemptAt}, d.id
-      limit greatest(${free}, 0)
-      for no key update skip locked
+      select own.id, own.at, row_number() over (order by own.at, own.id) as turn from (
+        select d.id, ${d.nextAttemptAt} as at from event_deliveries d
+        where ${d.endpointId} = e.id and d.state in ('pending', 'leased') and ${d.nextAttemptAt} <= now()
+        order by ${d.nextAttemptAt}, d.id
+        limit greatest(${free}, 0)
+        for no key update skip locked
+      ) own
     ) due
     where e.state = 'active'
-    order by due.at, due.id
+    order by due.turn, due.at, due.id
     limit ${sql.lit(most)}))`;
 };
 
@@ -101,6 +109,8 @@ const leasing = (db: Db, most: number) =>
       "d.attempts",
       "d.failures",
       "d.expiresAt",
+      "e.failures as endpointFailures",
+      "e.deliveredAt as endpointDeliveredAt",
       "e.url",
       "e.name",
       "e.isThin",
@@ -131,7 +141,18 @@ interface Result {
 
 const settledAs = { delivered: "delivered", failed: "failed", gone: "failed", held: "pending" } as const;
 
+/** Whether the endpoint of an attempt has to be noted: a success after a success is noted seldom. */
+function isNews({ item, result: { outcome } }: Attempt<Item, Result>): boolean {
+  const { endpointFailures, endpointDeliveredAt } = item;
+  if (outcome !== "delivered" || endpointFailures > 0 || endpointDeliveredAt === null) return true;
+  return databaseTime() - instantOf(endpointDeliveredAt) > noteInterval;
+}
+
 class DeliveryQueue implements Queue<Item, Result> {
+  #room: NodeJS.Timeout | undefined;
+  /** The endpoints whose last attempts by this server failed. */
+  readonly #failing = new Set<string>();
+
   constructor(
     private readonly services: Services,
     private readonly wake: () => void,
@@ -229,24 +250,32 @@ class DeliveryQueue implements Queue<Item, Result> {
       }))
       .execute();
     await this.#noteEndpoints(attempts);
-    this.wake();
+    if (this.#room) return;
+    this.#room = setTimeout(() => {
+      this.#room = undefined;
+      this.wake();
+    }, roomDelay).unref();
   }
 
   /** Notes how endpoints are, and disables those that only failed for long, or that are gone. */
   async #noteEndpoints(attempts: ReadonlyArray<Attempt<Item, Result>>): Promise<void> {
-    const byEndpoint = Map.groupBy(
-      attempts.filter(({ result: { outcome } }) => outcome !== "held" && outcome !== "failed"),
-      ({ item }) => item.endpointId,
-    );
-    const reports = Array.from(byEndpoint, ([id, all]) => {
-      const failures = all.filter(({ result }) => result.outcome !== "delivered");
-      return {
-        id,
-        failed: failures.length === all.length ? failures.length : 0,
-        failure: failures.at(-1)?.result.failure ?? "",
-      };
-    }).toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    const said = attempts.filter(({ result: { outcome } }) => outcome !== "held" && outcome !== "failed");
+    const byEndpoint = Map.groupBy(said, ({ item }) => item.endpointId);
+    const news = Array.from(byEndpoint).filter(([id, all]) => this.#failing.has(id) || all.some(isNews));
+    const reports = news
+      .map(([id, all]) => {
+        const failures = all.filter(({ result }) => result.outcome !== "delivered");
+        return {
+          id,
+          failed: failures.length === all.length ? failures.length : 0,
+          failure: failures.at(-1)?.result.failure ?? "",
+        };
+      })
+      .toSorted((one, other) => (one.id < other.id ? -1 : 1));
     if (reports.length === 0) return;
+    for (const { id, failed } of reports)
+      if (failed > 0) this.#failing.add(id);
+      else this.#failing.delete(id);
     const noted = sql<(typeof reports)[number]>`json_to_recordset(${JSON.stringify(reports)})`.as<"r">(
       sql`r (id uuid, failed int, failure text)`,
     );
@@ -258,24 +287,19 @@ class DeliveryQueue implements Queue<Item, Result> {
           .selectFrom("eventEndpoints as e")
           .innerJoin(noted, "r.id", "e.id")
           .select(["e.id", "r.failed", "r.failure"])
-          // A success that changes nothing is noted seldom.
-          .where(
-            sql<SqlBool>`(${isFailure} or ${e.failures} > 0 or ${e.deliveredAt} is null or ${e.deliveredAt} < now() - interval '5 seconds')`,
-          )
           .orderBy("e.id")
           .forNoKeyUpdate("e"),
       )
       .updateTable("eventEndpoints as e")
       .from("locked as r")
       .whereRef("e.id", "=", "r.id")
-      .set((eb) => ({
+      .set({
         failures: sql<number>`case when ${isFailure} then ${e.failures} + r.failed else 0 end`,
         failingSince: sql<string | null>`case when ${isFailure} then coalesce(${e.failingSince}, now()) end`,
         failedAt: sql<string | null>`case when ${isFailure} then now() else ${e.failedAt} end`,
         lastFailure: sql<string>`case when ${isFailure} then r.failure else '' end`,
         deliveredAt: sql<string | null>`case when ${isFailure} then ${e.deliveredAt} else now() end`,
-        updatedAt: eb.ref("e.updatedAt"),
-      }))
+      })
       .returning(["e.id", "e.failingSince"])
       .execute();
     const gone = new Set(attempts.flatMap(({ item, result }) => (result.outcome === "gone" ? item.endpointId : [])));
@@ -356,7 +380,9 @@ export class EventDeliveries {
       const retryAfter = retryAfterIn(headers);
       return { outcome: status === 410 ? "gone" : "retryable", status, excerpt, failure, retryAfter };
     } catch (error) {
-      return { ...nothing, outcome: "retryable", failure: failureOf(error, signal) };
+      // The process ends: another one attempts it.
+      if (signal.aborted) return { ...nothing, outcome: "held" };
+      return { ...nothing, outcome: "retryable", failure: failureOf(error) };
     }
   }
 }
@@ -365,8 +391,8 @@ const nameErrors = new Set(["ENOTFOUND", "EAI_AGAIN", "EAI_FAIL", "EAI_NODATA", 
 const tlsErrors = /TLS|SSL|CERT|SIGNATURE|^EPROTO$/;
 
 /** Why there was no response, without addresses of the network of the server, which administrators need not know. */
-function failureOf(error: unknown, { aborted }: AbortSignal): string {
-  if (!(error instanceof OutsideError)) return aborted ? "The server ended during the attempt." : "The attempt failed.";
+function failureOf(error: unknown): string {
+  if (!(error instanceof OutsideError)) return "The attempt failed.";
   switch (error.reason) {
     case "timeout":
       return `It did not respond within ${timeout / second} seconds.`;

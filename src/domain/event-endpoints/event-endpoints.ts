@@ -6,7 +6,7 @@ import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { defineList, idNamed, inOrganizations, text } from "../kernel/lists.js";
 import { OrderDirection, type Page, PageArguments } from "../kernel/paging.js";
-import { anyOf, foldedColumn, rowsByKey } from "../kernel/queries.js";
+import { anyOf, foldedColumn, rowById, rowsByKey } from "../kernel/queries.js";
 import { choice, type Input, inputOf, optional, reference } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import type { Db } from "../../infrastructure/database/database.js";
@@ -61,6 +61,10 @@ export async function findEventEndpoint(ctx: Context, id: string): Promise<Event
   if (!endpoint) throw notFound();
   return endpoint;
 }
+
+/** Batch read of endpoints by id, for `ctx.load`. Checks no permission: the mutation that leaves one behind does. */
+export const endpointsById = async (ctx: Context, ids: readonly string[]) =>
+  rowById(await endpointsIn(ctx.db).where("e.id", "=", anyOf(ids)).execute(), ids);
 
 /** Finds an endpoint and locks it until the transaction ends. Throws for callers without the permission, before any lock. */
 export async function lockEventEndpoint(

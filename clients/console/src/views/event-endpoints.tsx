@@ -103,14 +103,7 @@ export function EventEndpointsView() {
             ]}
             prepare={(values) => ({ organization: organizations[0]?.[0], ...values })}
             submit="Create"
-            reveal={({ createEventEndpoint: { eventEndpoint, secret } }) => [
-              `Secret of ${eventEndpoint.name}`,
-              secret,
-              <p key={eventEndpoint.id}>
-                The receiver verifies events with it. <a href={`/event-endpoints/${eventEndpoint.id}`}>Open it</a> to
-                send a test.
-              </p>,
-            ]}
+            reveal={({ createEventEndpoint: { eventEndpoint, secret } }) => [`Secret of ${eventEndpoint.name}`, secret]}
           />
         )}
       </Heading>
