@@ -42,7 +42,8 @@ describe("access to the MCP server", () => {
     const { status: found, body } = await w.nobody.get("/.well-known/oauth-protected-resource/mcp");
     expect(found).to.equal(200);
     expect(body).to.deep.include({ resource: `${home()}/mcp`, authorization_servers: [home()] });
-    expect(body.scopes_supported).to.deep.equal(reading);
+    expect(body.scopes_supported).to.include.members([...reading, "workspace:create", "task:create"]);
+    expect(body.scopes_supported.filter((scope: string) => /delete|ssh|audit|\*/.test(scope))).to.deep.equal([]);
     const wrong = await send(w, `${token}x`, { method: "tools/list" });
     expect(wrong.status).to.equal(401);
     expect(wrong.headers.get("www-authenticate")).to.include('error="invalid_token"').and.include(metadata);

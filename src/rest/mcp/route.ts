@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
-import { mcpReadScopes } from "../../domain/mcp/tools.js";
+import { mcpUsualScopes } from "../../domain/mcp/tools.js";
 import { OwnResource } from "../../domain/oauth2/audiences.js";
 import { bodyLimitOf, readBody, refuseEmpty } from "../../http/body.js";
 import { actorOf, bearerOf } from "../../http/credentials.js";
@@ -31,7 +31,7 @@ export function routeMcp(routes: Routes, services: Services, schema: GraphQLSche
   const tools = toolsOf(schema);
   const mcp = new Mcp(services, tools);
   const isChallenged = ({ headers }: IncomingMessage) => bearerOf(headers) !== undefined;
-  const errors = errorsIn(mcpDialect, services, { scopes: mcpReadScopes, isChallenged });
+  const errors = errorsIn(mcpDialect, services, { scopes: mcpUsualScopes, isChallenged });
   routes.of(path).post(path, within(errors, respondWith(services, mcp)));
   routes.of("/llms.txt").get("/llms.txt", (http) => {
     http.type = "text/plain; charset=utf-8";
