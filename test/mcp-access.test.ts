@@ -139,6 +139,27 @@ describe("access to the MCP server", () => {
     });
   });
 
+  it("is shown to administrators by the programs that have it, to no one else", async () => {
+    const list = "{ mcpPrograms { id name kind userCount lastUsedAt } }";
+    const { clientId, grantId } = await program(w, ada);
+    await program(w, ada, reading, "/api/v2");
+    const programs = async () =>
+      (await w.as(w.owner).graphql(list)).mcpPrograms as Array<{ id: string; kind: string; userCount: number }>;
+    const found = (await programs()).find(({ id }) => id === clientId);
+    expect(found).to.include({ kind: "DYNAMIC", userCount: 1 });
+    const end = "mutation($id: UUID!) { revokeOAuth2Grant(input: { id: $id }) { __typename } }";
+    await w.as(ada).graphql(end, { id: grantId });
+    expect((await programs()).map(({ id }) => id)).to.not.include(clientId);
+    expect(
+      JSON.stringify(
+        await w
+          .as(ada)
+          .graphql(list)
+          .catch((error: Error) => error),
+      ),
+    ).to.include("FORBIDDEN");
+  });
+
   describe("deletions", () => {
     const deleting = [...reading, "workspace:delete"];
     let box: { id: string; name: string };

@@ -372,6 +372,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   read("oauth2Settings", "deployment_config:read", "deployment_config:read", "", "dynamicRegistration");
   change("updateOAuth2Settings", "deployment_config:update", "deployment_config:update", "");
   read("mcpServer", "deployment_config:read", "deployment_config:read", "", "enabled");
+  read("mcpPrograms", "deployment_config:read", "deployment_config:read", "", "id userCount");
   change("updateMcpSettings", "deployment_config:update", "deployment_config:update", "");
 
   const keys = { kinds: ["session", "token"] };

@@ -86,6 +86,7 @@ import { AuditDays } from "./0114-audit-days.js";
 import { LostWorkspaces } from "./0116-lost-workspaces.js";
 import { Logos } from "./0115-logos.js";
 import { MonthSpending } from "./0117-month-spending.js";
+import { McpPrograms } from "./0125-mcp-programs.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -176,4 +177,5 @@ export const migrations: MigrationObject[] = [
   { name: "0115-logos", class: Logos },
   { name: "0116-lost-workspaces", class: LostWorkspaces },
   { name: "0117-month-spending", class: MonthSpending },
+  { name: "0125-mcp-programs", class: McpPrograms },
 ];

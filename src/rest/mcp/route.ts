@@ -15,7 +15,6 @@ import { apiDialect, type Dialect, errorsIn } from "../engine/dialects.js";
 import { Outlet } from "../engine/stream.js";
 import { llmsTxt } from "./llms.js";
 import { Mcp, type McpCall } from "./server.js";
-import { toolsOf } from "./tool.js";
 
 const path = OwnResource.MCP;
 
@@ -28,14 +27,13 @@ const mcpDialect: Dialect = {
 
 /** Registers the MCP server, and the text that tells models of it. */
 export function routeMcp(routes: Routes, services: Services, schema: GraphQLSchema): Mcp {
-  const tools = toolsOf(schema);
-  const mcp = new Mcp(services, tools);
+  const mcp = new Mcp(services, schema);
   const isChallenged = ({ headers }: IncomingMessage) => bearerOf(headers) !== undefined;
   const errors = errorsIn(mcpDialect, services, { scopes: mcpUsualScopes, isChallenged });
   routes.of(path).post(path, within(errors, respondWith(services, mcp)));
   routes.of("/llms.txt").get("/llms.txt", (http) => {
     http.type = "text/plain; charset=utf-8";
-    http.body = llmsTxt(services, tools);
+    http.body = llmsTxt(services, mcp.tools);
   });
   return mcp;
 }
