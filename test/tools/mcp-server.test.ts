@@ -1,9 +1,7 @@
 // Real MCP clients do whole jobs at /mcp: they sign in, find, create, read, stop, and delete.
 // Looks inside: builds end as their daemons do, without a daemon, which would take a second each.
-import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { type OAuthClientProvider as Version2Provider } from "@modelcontextprotocol/client";
 import { type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -168,19 +166,5 @@ describe("a program at the MCP server", () => {
     const deletion = client.callTool({ name: "delete_workspace", arguments: { workspace: template.id } });
     expect(String(await deletion.catch((error: unknown) => error))).to.match(/403/);
     await client.close();
-  });
-
-  it("that is the command line of the MCP Inspector lists and calls tools", async function () {
-    const inspector = join(root, "test/tools/node_modules/.bin/mcp-inspector");
-    if (!existsSync(inspector)) return this.skip();
-    const { token } = await w().scoped(ada, "organization:read", "user:read");
-    const run = async (...args: string[]) => {
-      const header = `Authorization: Bearer ${token}`;
-      const all = ["--cli", url().href, "--transport", "http", "--header", header, ...args];
-      return JSON.parse((await promisify(execFile)(inspector, all)).stdout) as Anything;
-    };
-    expect((await run("--method", "tools/list")).tools.length).to.be.above(30);
-    const called = await run("--method", "tools/call", "--tool-name", "who_am_i");
-    expect(called.structuredContent.result.username).to.equal(ada.username);
   });
 });
