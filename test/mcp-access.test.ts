@@ -80,6 +80,14 @@ describe("access to the MCP server", () => {
     expect((await fetch(`${w.url}/mcp`, { headers: { Authorization: `Bearer ${token}` } })).status).to.equal(405);
   });
 
+  it("is open to pages of any origin, with tokens", async () => {
+    const headers = { Origin: "https://inspector.example", "Access-Control-Request-Method": "POST" };
+    const { status, headers: sent } = await fetch(`${w.url}/mcp`, { method: "OPTIONS", headers });
+    expect(status).to.equal(204);
+    expect(sent.get("access-control-allow-origin")).to.equal("*");
+    expect(sent.get("access-control-allow-credentials")).to.equal(null);
+  });
+
   it("asks for the scopes of a tool where they are missing, beside those that are held", async () => {
     for (const revision of ["2026-07-28", "2025-11-25"] as const) {
       const given = { workspace: "me/none" };
