@@ -1,6 +1,7 @@
 // The tools of the MCP server and the scopes that programs may get for them.
 // Looks inside: compares tables of the program.
 import { expect } from "chai";
+import { OperationTypeNode } from "graphql";
 import { mcpScopes, mcpTools, mcpUsualScopes } from "../../src/domain/mcp/tools.js";
 import { getSchema } from "../../src/graphql/schema.js";
 import { cleanText, toolResult } from "../../src/rest/mcp/results.js";
@@ -17,7 +18,7 @@ describe("the tools of the MCP server", () => {
 
   it("run mutations only if they say that they change something", () => {
     for (const { told, main } of tools)
-      expect(main.operation.kind === "mutation", told.name).to.equal(told.effect !== "reads");
+      expect(main.operation.kind === OperationTypeNode.MUTATION, told.name).to.equal(told.effect !== "reads");
   });
 
   it("delete only what they ask about, with a scope that stands for the question", () => {

@@ -25,10 +25,11 @@ const mcpDialect: Dialect = {
   fail: (http, failure, details) => apiDialect.fail(http, failure, { ...details, resource: path }),
 };
 
+const isChallenged = ({ headers }: IncomingMessage): boolean => bearerOf(headers) !== undefined;
+
 /** Registers the MCP server, and the text that tells models of it. */
 export function routeMcp(routes: Routes, services: Services, schema: GraphQLSchema): Mcp {
   const mcp = new Mcp(services, schema);
-  const isChallenged = ({ headers }: IncomingMessage) => bearerOf(headers) !== undefined;
   const errors = errorsIn(mcpDialect, services, { scopes: mcpUsualScopes, isChallenged });
   routes.of(path).post(path, within(errors, respondWith(services, mcp)));
   routes.of("/llms.txt").get("/llms.txt", (http) => {
