@@ -44,6 +44,8 @@ interface Call {
   capabilities?: object;
   revision?: "2026-07-28" | "2025-11-25";
   headers?: Record<string, string>;
+  /** Ends the request. */
+  signal?: AbortSignal;
 }
 
 /** Sends one request of the protocol. Resolves with the head of its response. */
@@ -60,6 +62,7 @@ function request(w: World, token: string | undefined, call: Call): Promise<Respo
   const sent = isModern ? { ...rest, _meta: { ...envelope, ...meta } } : params;
   return fetch(`${w.app.url}/mcp`, {
     method: "POST",
+    signal: call.signal ?? null,
     headers: {
       "Content-Type": "application/json",
       Accept: "application/json, text/event-stream",
