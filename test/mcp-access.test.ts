@@ -13,6 +13,7 @@ import {
   sendForm,
   verifier,
 } from "./support/oauth2.js";
+import { eventually } from "./support/watchers.js";
 import { Client, type Person, type World, world } from "./support/world.js";
 
 const asking = { elicitation: { form: {} } };
@@ -42,7 +43,8 @@ describe("access to the MCP server", () => {
     const { status: found, body } = await w.nobody.get("/.well-known/oauth-protected-resource/mcp");
     expect(found).to.equal(200);
     expect(body).to.deep.include({ resource: `${home()}/mcp`, authorization_servers: [home()] });
-    expect(body.scopes_supported).to.deep.equal(reading);
+    expect(body.scopes_supported).to.include.members([...reading, "workspace:create", "task:create"]);
+    expect(body.scopes_supported.filter((scope: string) => /delete|ssh|audit|\*/.test(scope))).to.deep.equal([]);
     const wrong = await send(w, `${token}x`, { method: "tools/list" });
     expect(wrong.status).to.equal(401);
     expect(wrong.headers.get("www-authenticate")).to.include('error="invalid_token"').and.include(metadata);
@@ -77,6 +79,14 @@ describe("access to the MCP server", () => {
     });
     expect(graphql.status).to.equal(401);
     expect((await fetch(`${w.url}/mcp`, { headers: { Authorization: `Bearer ${token}` } })).status).to.equal(405);
+  });
+
+  it("is open to pages of any origin, with tokens", async () => {
+    const headers = { Origin: "https://inspector.example", "Access-Control-Request-Method": "POST" };
+    const { status, headers: sent } = await fetch(`${w.url}/mcp`, { method: "OPTIONS", headers });
+    expect(status).to.equal(204);
+    expect(sent.get("access-control-allow-origin")).to.equal("*");
+    expect(sent.get("access-control-allow-credentials")).to.equal(null);
   });
 
   it("asks for the scopes of a tool where they are missing, beside those that are held", async () => {
@@ -136,6 +146,27 @@ describe("access to the MCP server", () => {
       expect((await ask(client, { scope: "audit_log:read" })).get("error")).to.equal("invalid_scope");
       expect(credentials(client)).to.include({ client_id: client.id });
     });
+  });
+
+  it("is shown to administrators by the programs that have it, to no one else", async () => {
+    const list = "{ mcpPrograms { id name kind userCount lastUsedAt } }";
+    const { clientId, grantId } = await program(w, ada);
+    await program(w, ada, reading, "/api/v2");
+    const programs = async () =>
+      (await w.as(w.owner).graphql(list)).mcpPrograms as Array<{ id: string; kind: string; userCount: number }>;
+    const found = (await programs()).find(({ id }) => id === clientId);
+    expect(found).to.include({ kind: "DYNAMIC", userCount: 1 });
+    const end = "mutation($id: UUID!) { revokeOAuth2Grant(input: { id: $id }) { __typename } }";
+    await w.as(ada).graphql(end, { id: grantId });
+    expect((await programs()).map(({ id }) => id)).to.not.include(clientId);
+    expect(
+      JSON.stringify(
+        await w
+          .as(ada)
+          .graphql(list)
+          .catch((error: Error) => error),
+      ),
+    ).to.include("FORBIDDEN");
   });
 
   describe("deletions", () => {
@@ -296,7 +327,7 @@ describe("access to the MCP server", () => {
 });
 
 describe("a flood of requests to the MCP server", () => {
-  const the = world({ STEWARD_SOCKETS_PER_USER: "2", STEWARD_RATE_LIMIT_API: "40" });
+  const the = world({ STEWARD_SOCKETS_PER_USER: "2", STEWARD_RATE_LIMIT_API: "60" });
 
   it("is limited for each user: waits by number, requests by rate", async () => {
     const w = the();
@@ -308,17 +339,23 @@ describe("a flood of requests to the MCP server", () => {
       "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }",
       { input: { templateId: build.id, name: "pending" } },
     );
-    const waits = Array.from({ length: 5 }, () =>
-      callTool(w, token, "wait_for_workspace", {
-        workspace_id: made.createWorkspace.workspace.id,
-        timeout_seconds: 1,
-      }),
-    );
-    const statuses = (await Promise.all(waits)).map(({ status }) => status);
-    expect(statuses.filter((status) => status === 429)).to.have.length(3);
-    expect(statuses.filter((status) => status === 200)).to.have.length(2);
+    const leaving = new AbortController();
+    let rejected = 0;
+    const given = { workspace_id: made.createWorkspace.workspace.id, timeout_seconds: 300 };
+    const { promise: isFull, resolve } = Promise.withResolvers<void>();
+    const waits = Array.from({ length: 5 }, async () => {
+      const { status } = await callTool(w, token, "wait_for_workspace", given, { signal: leaving.signal });
+      if (status === 429 && ++rejected === 3) resolve();
+      return status;
+    });
+    const ended = Promise.allSettled(waits);
+    await isFull;
+    // A program that leaves makes room for others.
+    leaving.abort();
+    expect((await ended).filter(({ status }) => status === "rejected")).to.have.length(2);
+    await eventually(async () => (await callTool(w, token, "who_am_i")).status === 200, "There is room again");
     expect((await resultOf(w, token, "read_workspace", { workspace_id: id })).id).to.equal(id);
-    const flood = await Promise.all(Array.from({ length: 50 }, () => callTool(w, token, "who_am_i")));
+    const flood = await Promise.all(Array.from({ length: 70 }, () => callTool(w, token, "who_am_i")));
     const limited = flood.find(({ status, headers }) => status === 429 && headers.has("ratelimit-policy"));
     expect(limited?.headers.get("retry-after")).to.match(/^\d+$/);
     const other = await program(w, eve);

@@ -3,8 +3,8 @@ import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { boxOf, doBuild, readBox, templateOf } from "./support/builds.js";
 import { start } from "./support/agents.js";
-import { callTool, program, reading, resultOf, send } from "./support/mcp.js";
-import { Client, type Person, type World, world } from "./support/world.js";
+import { callTool, listen, program, reading, resultOf, send } from "./support/mcp.js";
+import { type Anything, Client, type Person, type World, world } from "./support/world.js";
 
 const revisions = ["2026-07-28", "2025-11-25"] as const;
 const everything = [...reading, "workspace:create", "workspace:start", "workspace:stop", "template:use"];
@@ -39,7 +39,7 @@ describe("the MCP server", () => {
       for (const [name, value] of Object.entries<Record<string, unknown>>(tool.inputSchema.properties))
         expect(value["description"], `${tool.name}.${name}`).to.be.a("string");
     }
-    const deleting = modern.filter((tool: Record<string, any>) => tool["annotations"].destructiveHint);
+    const deleting = modern.filter((tool: Anything) => tool.annotations.destructiveHint);
     expect(deleting.map((tool: { name: string }) => tool.name)).to.deep.equal(["delete_workspace", "delete_task"]);
     expect(modern.length).to.be.within(30, 40);
     // Clients put the list into the context of every conversation.
@@ -282,6 +282,15 @@ describe("the MCP server", () => {
       expect(mcpServer).to.include({ url: `${home()}/mcp`, enabled: true });
       const forbidden = mcpServer.tools.filter((tool: { isAllowed: boolean }) => !tool.isAllowed);
       expect(forbidden.map(({ name }: { name: string }) => name)).to.deep.equal(["read_template", "stop_workspace"]);
+    });
+
+    it("are reported to programs that listen, until their session ends", async () => {
+      const brief = await program(w, ada, reading);
+      const listening = await listen(w, brief.token, { toolsListChanged: true });
+      await set({ forbiddenTools: ["search"] });
+      const end = "mutation($id: UUID!) { revokeOAuth2Grant(input: { id: $id }) { __typename } }";
+      await w.as(ada).graphql(end, { id: brief.grantId });
+      expect((await listening.messages).map(({ method }) => method)).to.include("notifications/tools/list_changed");
     });
 
     it("switch the server off", async () => {

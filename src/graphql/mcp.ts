@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type ListedTool,
@@ -7,11 +7,13 @@ import {
   updateMcpSettings,
   UpdateMcpSettings,
 } from "../domain/mcp/mcp-settings.js";
+import { listMcpPrograms, type McpProgram } from "../domain/mcp/programs.js";
 import { McpToolEffect } from "../domain/mcp/tools.js";
+import { ClientKind } from "../domain/oauth2/clients.js";
 import { Access } from "./engine/access.js";
 import { enumType, Mutates } from "./engine/declarations.js";
 import { inputType } from "./engine/inputs.js";
-import { Url } from "./engine/scalars.js";
+import { DateTime, Url, UUID } from "./engine/scalars.js";
 
 enumType({ McpToolEffect }, "How a tool of the MCP server changes what it works on.", {
   READS: "It changes nothing.",
@@ -44,6 +46,20 @@ class McpServerType implements McpServerState {
   tools!: ListedTool[];
 }
 
+@Access({ readWith: "deployment_config:read" })
+@ObjectType("McpProgram", {
+  simpleResolvers: true,
+  description: "A program that users gave access to the MCP server alone: an OAuth2 application.",
+})
+class McpProgramType implements McpProgram {
+  @Field(() => UUID, { description: "ID of the application." }) id!: string;
+  @Field({ description: "The name of the application, as it says itself." }) name!: string;
+  @Field(() => ClientKind, { description: "How the application came to be." }) kind!: ClientKind;
+  @Field(() => Int, { description: "Number of users who gave it access, among the 1000 newest grants." })
+  userCount!: number;
+  @Field(() => DateTime, { description: "When it was last used, accurate to 5 minutes." }) lastUsedAt!: string;
+}
+
 const UpdateMcpSettingsInput = inputType("UpdateMcpSettingsInput", UpdateMcpSettings, {
   description: "Input of `updateMcpSettings`, which replaces all settings.",
 });
@@ -54,6 +70,14 @@ export class McpResolver {
   @Query(() => McpServerType, { description: "Returns the MCP server with its tools and what owners decided." })
   mcpServer(@Ctx() ctx: Context): Promise<McpServerState> {
     return readMcpServer(ctx);
+  }
+
+  @Access({ needs: ["deployment_config:read"] })
+  @Query(() => [McpProgramType], {
+    description: "Lists the programs with access to the MCP server, at most 100, the most recently used first.",
+  })
+  mcpPrograms(@Ctx() ctx: Context): Promise<McpProgram[]> {
+    return listMcpPrograms(ctx);
   }
 
   @Access({ needs: ["deployment_config:update"] })

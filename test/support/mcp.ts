@@ -44,10 +44,12 @@ interface Call {
   capabilities?: object;
   revision?: "2026-07-28" | "2025-11-25";
   headers?: Record<string, string>;
+  /** Ends the request. */
+  signal?: AbortSignal;
 }
 
-/** Sends one request of the protocol. */
-export async function send(w: World, token: string | undefined, call: Call): Promise<McpResponse> {
+/** Sends one request of the protocol. Resolves with the head of its response. */
+function request(w: World, token: string | undefined, call: Call): Promise<Response> {
   const { method, params = {}, capabilities = {}, revision = "2026-07-28", headers = {} } = call;
   const name = params["name"] ?? params["uri"];
   const envelope = {
@@ -58,8 +60,9 @@ export async function send(w: World, token: string | undefined, call: Call): Pro
   const { _meta: meta, ...rest } = params as { _meta?: object };
   const isModern = revision === "2026-07-28";
   const sent = isModern ? { ...rest, _meta: { ...envelope, ...meta } } : params;
-  const response = await fetch(`${w.app.url}/mcp`, {
+  return fetch(`${w.app.url}/mcp`, {
     method: "POST",
+    signal: call.signal ?? null,
     headers: {
       "Content-Type": "application/json",
       Accept: "application/json, text/event-stream",
@@ -70,9 +73,24 @@ export async function send(w: World, token: string | undefined, call: Call): Pro
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: sent }),
   });
+}
+
+/** Sends one request of the protocol, and waits for the whole response. */
+export async function send(w: World, token: string | undefined, call: Call): Promise<McpResponse> {
+  const response = await request(w, token, call);
   const messages = messagesIn(response, await response.text());
   const last = messages.at(-1);
   return { status: response.status, headers: response.headers, messages, result: last?.result, error: last?.error };
+}
+
+/** Listens to changes. Resolves once the server does so; `messages` resolves when it has ended. */
+export async function listen(
+  w: World,
+  token: string,
+  notifications: object,
+): Promise<{ messages: Promise<Anything[]> }> {
+  const response = await request(w, token, { method: "subscriptions/listen", params: { notifications } });
+  return { messages: response.text().then((text) => messagesIn(response, text)) };
 }
 
 function messagesIn({ headers }: Response, text: string): Anything[] {

@@ -388,6 +388,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   read("oauth2Settings", "deployment_config:read", "deployment_config:read", "", "dynamicRegistration");
   change("updateOAuth2Settings", "deployment_config:update", "deployment_config:update", "");
   read("mcpServer", "deployment_config:read", "deployment_config:read", "", "enabled");
+  read("mcpPrograms", "deployment_config:read", "deployment_config:read", "", "id userCount");
   change("updateMcpSettings", "deployment_config:update", "deployment_config:update", "");
 
   const keys = { kinds: ["session", "token"] };
@@ -451,7 +452,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   read("serverInfo", "signed in", "", "", "version", open);
   read("oauth2ServerMetadata", "signed in", "", "", "issuer", open);
   read("oauth2ProtectedResourceMetadata", "signed in", "", "", "resource", open);
-  for (const [resource, path] of [["REST", "/api/v2"], ["GRAPHQL", "/graphql"]]) read(`oauth2ProtectedResourceMetadata of ${path}`, "signed in", "", `resource: ${resource}`, "resource", open);
+  for (const [resource, path] of [["REST", "/api/v2"], ["GRAPHQL", "/graphql"], ["MCP", "/mcp"]]) read(`oauth2ProtectedResourceMetadata of ${path}`, "signed in", "", `resource: ${resource}`, "resource", open);
   const client = newId();
   const unregistered = { ...open, outcome: "UNAUTHENTICATED" };
   change("registerOAuth2Client", "signed in", "", "redirectUris: []", { ...open, outcome: "BAD_USER_INPUT" });

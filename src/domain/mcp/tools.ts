@@ -148,9 +148,12 @@ export const mcpScopes: readonly string[] = [
   "workspace:update",
 ];
 
-/** Those of them with which clients begin: to read what is the user's own. Tools request further ones. */
-export const mcpReadScopes: readonly string[] = mcpScopes.filter(
-  (scope) => scope.endsWith(":read") && scope !== "audit_log:read",
+/**
+ * Those of them with which programs begin: for all but deletions and the audit log, which a user allows by name when a tool
+ * needs them. Many programs ask their user once only, and could do nothing with scopes to read.
+ */
+export const mcpUsualScopes: readonly string[] = mcpScopes.filter(
+  (scope) => !scope.endsWith(":delete") && scope !== "audit_log:read",
 );
 
 /** Returns the tool of a name. */

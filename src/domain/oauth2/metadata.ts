@@ -1,7 +1,7 @@
 import { scopeCatalog } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { AuthMethod, GrantType } from "./clients.js";
-import { mcpReadScopes } from "../mcp/tools.js";
+import { mcpUsualScopes } from "../mcp/tools.js";
 import { OwnResource } from "./audiences.js";
 import { mayRegister, requireOAuth2 } from "./oauth2-settings.js";
 
@@ -70,7 +70,7 @@ export function oauth2ProtectedResourceMetadata(ctx: Context, path: OwnResource)
   return {
     resource: accessUrl + path,
     authorizationServers: [accessUrl],
-    scopesSupported: path === OwnResource.MCP ? mcpReadScopes : oauth2ResourceScopes,
+    scopesSupported: path === OwnResource.MCP ? mcpUsualScopes : oauth2ResourceScopes,
     bearerMethodsSupported: ["header"],
   };
 }

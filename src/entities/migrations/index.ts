@@ -91,6 +91,7 @@ import { ProviderSessions } from "./0121-provider-sessions.js";
 import { EventEndpoints } from "./0123-event-endpoints.js";
 import { SecondFactors } from "./0118-second-factors.js";
 import { ProviderChecks } from "./0122-provider-checks.js";
+import { McpPrograms } from "./0125-mcp-programs.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -186,4 +187,5 @@ export const migrations: MigrationObject[] = [
   { name: "0123-event-endpoints", class: EventEndpoints },
   { name: "0118-second-factors", class: SecondFactors },
   { name: "0122-provider-checks", class: ProviderChecks },
+  { name: "0125-mcp-programs", class: McpPrograms },
 ];

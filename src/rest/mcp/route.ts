@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
-import { mcpReadScopes } from "../../domain/mcp/tools.js";
+import { mcpUsualScopes } from "../../domain/mcp/tools.js";
 import { OwnResource } from "../../domain/oauth2/audiences.js";
 import { bodyLimitOf, readBody, refuseEmpty } from "../../http/body.js";
 import { actorOf, bearerOf } from "../../http/credentials.js";
@@ -15,7 +15,6 @@ import { apiDialect, type Dialect, errorsIn } from "../engine/dialects.js";
 import { Outlet } from "../engine/stream.js";
 import { llmsTxt } from "./llms.js";
 import { Mcp, type McpCall } from "./server.js";
-import { toolsOf } from "./tool.js";
 
 const path = OwnResource.MCP;
 
@@ -26,16 +25,16 @@ const mcpDialect: Dialect = {
   fail: (http, failure, details) => apiDialect.fail(http, failure, { ...details, resource: path }),
 };
 
+const isChallenged = ({ headers }: IncomingMessage): boolean => bearerOf(headers) !== undefined;
+
 /** Registers the MCP server, and the text that tells models of it. */
 export function routeMcp(routes: Routes, services: Services, schema: GraphQLSchema): Mcp {
-  const tools = toolsOf(schema);
-  const mcp = new Mcp(services, tools);
-  const isChallenged = ({ headers }: IncomingMessage) => bearerOf(headers) !== undefined;
-  const errors = errorsIn(mcpDialect, services, { scopes: mcpReadScopes, isChallenged });
+  const mcp = new Mcp(services, schema);
+  const errors = errorsIn(mcpDialect, services, { scopes: mcpUsualScopes, isChallenged });
   routes.of(path).post(path, within(errors, respondWith(services, mcp)));
   routes.of("/llms.txt").get("/llms.txt", (http) => {
     http.type = "text/plain; charset=utf-8";
-    http.body = llmsTxt(services, tools);
+    http.body = llmsTxt(services, mcp.tools);
   });
   return mcp;
 }

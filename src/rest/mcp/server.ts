@@ -8,6 +8,7 @@ import type {
   ServerContext,
   StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
+import type { GraphQLSchema } from "graphql";
 import type { UserActor } from "../../domain/kernel/actor.js";
 import type { Context, Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
@@ -20,7 +21,7 @@ import { faultText } from "./faults.js";
 import { instructions } from "./instructions.js";
 import { resourceRows } from "./resources.js";
 import { notice, type ToolResult } from "./results.js";
-import type { Given, Tool } from "./tool.js";
+import { type Given, type Tool, toolsOf } from "./tool.js";
 import { waitFor } from "./waiting.js";
 
 type Library = typeof import("@modelcontextprotocol/server");
@@ -46,11 +47,16 @@ export class Mcp {
 
   constructor(
     private readonly services: Services,
-    private readonly tools: ReadonlyMap<string, Tool>,
+    private readonly schema: GraphQLSchema,
   ) {
     services.mcpTools.onChange(() => {
       void this.#loaded?.then(({ long }) => long.notify.toolsChanged());
     });
+  }
+
+  /** The tools, which are made with the first request: that takes a tenth of a second. */
+  get tools(): ReadonlyMap<string, Tool> {
+    return toolsOf(this.schema);
   }
 
   /** Whether a request has a response that stays open for longer than others. */

@@ -159,11 +159,14 @@ export class Tool {
   argument = (field: string, given: Given): string => this.main.binding.wireField(field, this.main.variables(given));
 }
 
+/** Keywords that only people read. */
+const forPeople: ReadonlySet<string> = new Set(["description", "format"]);
+
 /** A schema without what only people read: clients give it to models with every conversation. */
 const terse = (schema: Json): Json =>
-  JSON.parse(JSON.stringify(schema), function (this: unknown, key: string, value: unknown) {
-    return ["description", "format"].includes(key) && typeof value === "string" ? undefined : value;
-  }) as Json;
+  JSON.parse(JSON.stringify(schema), (key: string, value: unknown) =>
+    forPeople.has(key) && typeof value === "string" ? undefined : value,
+  ) as Json;
 
 function addWhole(problems: Problems, name: string, value: unknown, most: number): void {
   const isRight = value == null || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most);
@@ -173,8 +176,10 @@ function addWhole(problems: Problems, name: string, value: unknown, most: number
 /** The tools in the order of the catalog. Throws if a row, an operation, or a tool has no counterpart. */
 export const toolsOf = memoize((schema: GraphQLSchema): ReadonlyMap<string, Tool> => {
   const operations = storedOperations(schema, "rest/mcp/tools");
-  const used = toolRows.flatMap(([, operation, { waits, asks } = {}]) => [operation, waits?.subscription, asks]);
-  const unused = [...operations.keys()].filter((name) => !used.includes(name));
+  const used = new Set(
+    toolRows.flatMap(([, operation, { waits, asks } = {}]) => [operation, waits?.subscription, asks]),
+  );
+  const unused = [...operations.keys()].filter((name) => !used.has(name));
   if (unused.length > 0) throw new Error(`rest/mcp/tools.graphql: no tool uses ${unused.join(", ")}.`);
   const tools = toolRows.map((row) => {
     const told = mcpTool(row[0]);
