@@ -87,6 +87,7 @@ import { LostWorkspaces } from "./0116-lost-workspaces.js";
 import { Logos } from "./0115-logos.js";
 import { MonthSpending } from "./0117-month-spending.js";
 import { SecondFactors } from "./0118-second-factors.js";
+import { Proofs } from "./0119-proofs.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -178,4 +179,5 @@ export const migrations: MigrationObject[] = [
   { name: "0116-lost-workspaces", class: LostWorkspaces },
   { name: "0117-month-spending", class: MonthSpending },
   { name: "0118-second-factors", class: SecondFactors },
+  { name: "0119-proofs", class: Proofs },
 ];
