@@ -67,7 +67,7 @@ describe("step-up", () => {
   /** Lets the proofs of a user grow older. */
   const age = async ({ id }: Person, time = "11 min") => {
     await letPass(the(), "api_keys", { user_id: id }, time, ["created_at", "proved_at"]);
-    await the().app.services.credentials.onChange(`u:${id}`);
+    the().app.services.credentials.onChange(`u:${id}`);
   };
 
   for (const [what, document] of Object.entries(actions))
@@ -229,7 +229,7 @@ describe("step-up", () => {
     it("asks for the password of accounts without a factor, and for another sign-in of those without a password", async () => {
       const w = the();
       const [ada, bob] = [await w.user("ada"), await w.user("bob", undefined, "OIDC")];
-      const token = w.as({ token: (await insertKey(w, ada, "token")).text });
+      const key = (await insertKey(w, ada, "token")).text;
       for (const person of [ada, bob]) await age(person);
       const server = await serverWith({ STEWARD_STEP_UP: "always", STEWARD_STEP_UP_AFTER: "5m" });
       const document = actions["creating an API token"]!;
@@ -240,7 +240,7 @@ describe("step-up", () => {
       await me.graphql(prove, { input: { password: userPassword } });
       expect(await outcome(me, document())).to.equal("done");
       expect((await ofBob.failure(prove, { input: { password: userPassword } })).code).to.equal("CONFLICT");
-      expect(await outcome(new Client(server.url, token.token), document())).to.equal("done");
+      expect(await outcome(new Client(server.url, key), document())).to.equal("done");
     });
 
     it("asks for nothing", async () => {

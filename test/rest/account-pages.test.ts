@@ -353,7 +353,7 @@ describe("account pages", () => {
 
     await open("/account/keys");
     const stops: string[] = [];
-    for (let stop = 0; stop < 7; stop++) {
+    for (let stop = 0; stop < names.length + 2; stop++) {
       await page.keyboard.press("Tab");
       stops.push(await page.locator(":focus").innerText());
     }

@@ -16,6 +16,8 @@ export interface UserActor {
   readonly entersWorkspaces: boolean;
   /** Whether the user can do nothing else before the password was changed, whatever the credential is. */
   readonly mustChangePassword: boolean;
+  /** Whether the user can do nothing else before a second factor was added. API tokens go on. */
+  readonly mustAddFactor?: boolean;
   /** The recent proof that some actions require of this user; absent if they require none. */
   readonly proof?: Proof | undefined;
   readonly credential: Credential;

@@ -186,6 +186,8 @@ export type RemoveAuthenticator = Input<typeof RemoveAuthenticator>;
 /** Removes the authenticator of the caller with its recovery codes. Returns the id of the user. */
 export async function removeAuthenticator(ctx: Context, input: RemoveAuthenticator): Promise<string> {
   checkCode(RemoveAuthenticator, input);
+  if (ctx.config.secondFactors === "required")
+    throw conflict("This deployment requires a second factor. You can replace the authenticator.");
   const user = await lockWithCode(ctx, input.oneTimeCode);
   await forgetFactors(ctx, user);
   return user.id;

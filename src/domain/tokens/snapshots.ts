@@ -128,7 +128,7 @@ export function snapshots(db: Db, settings: SnapshotSettings): Recent<Snapshot> 
 /** The settings that the rights of users depend on. */
 export interface SnapshotSettings {
   adminWorkspaceAccess: boolean;
-  secondFactors: "off" | "optional";
+  secondFactors: "off" | "optional" | "required";
   stepUp: "off" | "factors" | "always";
   stepUpAfter: number;
 }
@@ -147,6 +147,17 @@ function proofOf(
   return { until: instantOf(provedAt ?? createdAt) + stepUpAfter, maxAge, ways: [way] };
 }
 
+/** Whether the user of a session, or of an access token, lacks the second factor that the deployment requires. */
+const mustAddFactor = (
+  { kind, isServiceAccount, hasFactor, loginType }: SnapshotRow,
+  { secondFactors }: SnapshotSettings,
+): boolean =>
+  secondFactors === "required" &&
+  loginType === "password" &&
+  !hasFactor &&
+  !isServiceAccount &&
+  (kind === "session" || kind === "oauth");
+
 function describe(row: SnapshotRow, settings: SnapshotSettings): Snapshot {
   const { id, kind, expiresAt, parentId, oauth, userId, scopes } = row;
   return {
@@ -163,6 +174,7 @@ function describe(row: SnapshotRow, settings: SnapshotSettings): Snapshot {
       scopes,
       entersWorkspaces: settings.adminWorkspaceAccess,
       mustChangePassword: row.mustChangePassword,
+      mustAddFactor: mustAddFactor(row, settings),
       proof: proofOf(row, settings),
       credential: { id, kind, expiresAt, parentId, ...(oauth && { oauth }) },
     },

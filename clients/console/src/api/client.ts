@@ -4,7 +4,7 @@ import { describe } from "./errors";
 import type { Operation } from "./operation";
 import { noticeAbsence } from "./reachability";
 import { isProvenAfter } from "./proof";
-import { changePasswordFirst, csrfToken, signInAgain } from "./session";
+import { addFactorFirst, changePasswordFirst, csrfToken, signInAgain } from "./session";
 import { signal } from "./signal";
 
 /** Whether subscriptions are connected. */
@@ -22,6 +22,7 @@ function onFailure(error: CombinedError): void {
   const { code, reason } = describe(error);
   if (code === "UNAUTHENTICATED") signInAgain();
   else if (reason === "password_change_required") changePasswordFirst();
+  else if (reason === "second_factor_required") addFactorFirst();
   else if (code === "UNREACHABLE") noticeAbsence();
 }
 
