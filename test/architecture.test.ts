@@ -533,6 +533,7 @@ describe("the GraphQL schema", () => {
       "confirmAuthenticator",
       "regenerateRecoveryCodes",
       "removeAuthenticator",
+      "proveIdentity",
       "requestOneTimePasscode",
       "changePasswordWithPasscode",
       // Rates of the OAuth2 endpoints.
@@ -767,7 +768,7 @@ describe("the names of Boolean values", () => {
     "src/infrastructure/embedded-postgres/index.ts": "fsync; a setting of Postgres",
     "src/infrastructure/embedded-postgres/postmaster.ts": "fsync; a setting of Postgres",
     "src/infrastructure/identity-providers.ts": "primary verified; on the wire",
-    "src/domain/tokens/credentials.ts": "adminWorkspaceAccess; named as its setting",
+    "src/domain/tokens/snapshots.ts": "adminWorkspaceAccess; named as its setting",
     "clients/agent/conversation.ts": "cut; on the wire",
     "clients/console/src/views/logs.tsx": "secret; in the diffs of audit events",
     "src/domain/scim/user-mapping.ts": "primary; on the wire",

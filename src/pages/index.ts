@@ -25,12 +25,21 @@ import { loginPages } from "./sign-in/login.js";
 import { forgottenPath, newPasswordPath, passcodePages } from "./sign-in/passcodes.js";
 import { passwordPages } from "./sign-in/passwords.js";
 import { logoutPath, providerLogouts } from "./sign-in/provider-logouts.js";
-import { secondFactorPages, secondFactorPath } from "./sign-in/second-factors.js";
+import { secondFactorPages } from "./sign-in/second-factors.js";
 import { providerPages } from "./sign-in/providers.js";
 import { VisitorForms } from "./sign-in/visitor-forms.js";
 import { keyPages } from "./tokens.js";
 import { unsubscribePages } from "./unsubscribe.js";
-import { browserErrors, pageErrors, type PageHandler, passwordPath, Site, visited, visitedRow } from "./visit.js";
+import {
+  browserErrors,
+  pageErrors,
+  type PageHandler,
+  passwordPath,
+  secondFactorPath,
+  Site,
+  visited,
+  visitedRow,
+} from "./visit.js";
 
 /** Capabilities of the domain that only browsers need, which therefore are no operations of the schema. */
 export interface BrowserServices {

@@ -342,7 +342,7 @@ describe("account pages", () => {
       await picture(`phone-${path.split("/").at(-1)}`);
     }
     await enter(bob.token);
-    const names = ["Overview", "Password", "Sessions and keys", "Linked accounts", "Applications"];
+    const names = ["Overview", "Password", "Second factor", "Sessions and keys", "Linked accounts", "Applications"];
     for (const [nr, path] of accountPaths.entries()) {
       await open(path);
       expect(await fits(), path).to.equal(true);
@@ -353,7 +353,7 @@ describe("account pages", () => {
 
     await open("/account/keys");
     const stops: string[] = [];
-    for (let stop = 0; stop < 7; stop++) {
+    for (let stop = 0; stop < names.length + 2; stop++) {
       await page.keyboard.press("Tab");
       stops.push(await page.locator(":focus").innerText());
     }

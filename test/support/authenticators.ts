@@ -21,7 +21,7 @@ export function codeOf(secret: string, shift = 0, time = Date.now()): string {
 }
 
 const begin = `mutation($input: BeginAuthenticatorInput!) { beginAuthenticator(input: $input) { secret uri expiresAt } }`;
-const confirm = `mutation($input: ConfirmAuthenticatorInput!) { confirmAuthenticator(input: $input) { recoveryCodes } }`;
+export const confirmAuthenticator = `mutation($input: ConfirmAuthenticatorInput!) { confirmAuthenticator(input: $input) { recoveryCodes } }`;
 
 /** Begins to add an authenticator to the account of a client. */
 export const beginAuthenticator = async (
@@ -36,6 +36,6 @@ export async function addAuthenticator(
   password = userPassword,
 ): Promise<{ secret: string; recoveryCodes: string[] }> {
   const { secret } = await beginAuthenticator(client, password);
-  const { confirmAuthenticator } = await client.graphql(confirm, { input: { oneTimeCode: codeOf(secret) } });
-  return { secret, recoveryCodes: confirmAuthenticator.recoveryCodes };
+  const confirmed = await client.graphql(confirmAuthenticator, { input: { oneTimeCode: codeOf(secret) } });
+  return { secret, recoveryCodes: confirmed.confirmAuthenticator.recoveryCodes };
 }

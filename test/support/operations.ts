@@ -149,6 +149,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   read("secondFactors", "user:read_personal", "user:read_personal", ({ user }) => `user: "${user}"`, "recoveryCodesLeft", { on: everywhere, seen: ["user:read"] });
   change("beginAuthenticator", "signed in", "user:update_personal", `password: ""`, { ...onSession, outcome: "BAD_USER_INPUT" });
   for (const verb of ["confirmAuthenticator", "regenerateRecoveryCodes", "removeAuthenticator"]) change(verb, "signed in", "user:update_personal", `oneTimeCode: ""`, { ...onSession, outcome: "BAD_USER_INPUT" });
+  change("proveIdentity", "signed in", "user:update_personal", `oneTimeCode: ""`, { ...onSession, outcome: "BAD_USER_INPUT" });
   change("resetSecondFactors", "user:update", "user:update", ({ user }) => `user: "${user}"`, { ...onUser, ...onSession });
   change("changePassword", "signed in", "user:update_personal", `currentPassword: "x", newPassword: "x"`, { ...onSession, outcome: "BAD_USER_INPUT" });
   change("convertLogin", "signed in", "user:update_personal", `user: "me", toType: GITHUB, password: ""`, { ...onSession, outcome: "BAD_USER_INPUT" });

@@ -103,6 +103,7 @@ const withoutId: Record<string, string[]> = {
     "WorkspaceAcl",
     "WorkspaceQuota",
     "UserIdentity",
+    "SecondFactors",
   ],
   "They relate one object to another, which has the ID.": [
     "InvitedMembership",

@@ -3,6 +3,7 @@ import { databaseTime } from "../../runtime/clock.js";
 import { randomText } from "../../runtime/random.js";
 import { authenticatorSecrets } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
+import { badInput, type DomainError } from "../kernel/errors.js";
 import { now } from "../kernel/queries.js";
 import { meant, nonEmpty, pasted, presented } from "../kernel/values.js";
 import type { Db } from "../../infrastructure/database/database.js";
@@ -122,3 +123,7 @@ export async function replaceRecoveryCodes({ db }: Context, userId: string): Pro
   await db.insertInto("recoveryCodes").values(rows).execute();
   return codes.map((code) => code.match(/.{4}/g)!.join("-"));
 }
+
+/** Not UNAUTHENTICATED, which clients interpret as the end of the session. */
+export const wrongCode = (): DomainError =>
+  badInput([{ field: "oneTimeCode", detail: "Is wrong, or was used before. Wait for the next code." }]);

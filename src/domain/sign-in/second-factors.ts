@@ -5,7 +5,7 @@ import { authorize } from "../authorization/authorization.js";
 import { authenticatorSecrets } from "../encryption/columns.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { badInput, conflict, type DomainError, forbidden, Problems } from "../kernel/errors.js";
+import { badInput, conflict, forbidden, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, now } from "../kernel/queries.js";
 import { check, inputOf, type Input, optional, reference, required } from "../kernel/values.js";
@@ -25,6 +25,7 @@ import {
   secretOf,
   spendCode,
   type StoredAuthenticator,
+  wrongCode,
 } from "./one-time-codes.js";
 import { givenPassword } from "./password-strength.js";
 import { accountWithId, givenPasswordProblem, notYourPassword, verify } from "./sign-in-accounts.js";
@@ -148,6 +149,8 @@ export async function confirmAuthenticator(ctx: Context, input: ConfirmAuthentic
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw nothingToConfirm();
   const recoveryCodes = await replaceRecoveryCodes(ctx, user.id);
+  // The password and the code prove who the caller is.
+  await ctx.db.updateTable("apiKeys").set({ provedAt: now }).where("id", "=", actor.credential.id).execute();
   await endSessions(ctx, user.id, actor.credential.id);
   const former = numDeletedRows > 0n ? { old: "***" } : {};
   ctx.audit({ action: "update", ...auditedUser(user), diff: { authenticator: { ...former, new: "***" } } });
@@ -183,6 +186,8 @@ export type RemoveAuthenticator = Input<typeof RemoveAuthenticator>;
 /** Removes the authenticator of the caller with its recovery codes. Returns the id of the user. */
 export async function removeAuthenticator(ctx: Context, input: RemoveAuthenticator): Promise<string> {
   checkCode(RemoveAuthenticator, input);
+  if (ctx.config.secondFactors === "required")
+    throw conflict("This deployment requires a second factor. You can replace the authenticator.");
   const user = await lockWithCode(ctx, input.oneTimeCode);
   await forgetFactors(ctx, user);
   return user.id;
@@ -282,7 +287,3 @@ async function requireRightCode(
 async function requireSpent(ctx: Context, { id }: FoundUser, code: RightCode): Promise<void> {
   if (!(await spendCode(ctx, id, code))) throw wrongCode();
 }
-
-/** Not UNAUTHENTICATED, which clients interpret as the end of the session. */
-const wrongCode = (): DomainError =>
-  badInput([{ field: "oneTimeCode", detail: "Is wrong, or was used before. Wait for the next code." }]);

@@ -92,6 +92,7 @@ import { EventEndpoints } from "./0123-event-endpoints.js";
 import { SecondFactors } from "./0118-second-factors.js";
 import { ProviderChecks } from "./0122-provider-checks.js";
 import { McpPrograms } from "./0125-mcp-programs.js";
+import { Proofs } from "./0119-proofs.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -188,4 +189,5 @@ export const migrations: MigrationObject[] = [
   { name: "0118-second-factors", class: SecondFactors },
   { name: "0122-provider-checks", class: ProviderChecks },
   { name: "0125-mcp-programs", class: McpPrograms },
+  { name: "0119-proofs", class: Proofs },
 ];

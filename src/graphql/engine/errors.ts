@@ -108,6 +108,8 @@ export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQ
     scimType,
     detail,
     reason,
+    satisfiedBy,
+    maxAge,
   } = failure.details;
   const isDefect = failure.code === "INTERNAL_SERVER_ERROR";
   return {
@@ -126,6 +128,8 @@ export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQ
       ...(oauthError && { oauthError }),
       ...(redirectUri && { redirectUri }),
       ...(reason && { reason }),
+      ...(satisfiedBy && { satisfiedBy: satisfiedBy.map((way) => way.toUpperCase()) }),
+      ...(maxAge !== undefined && { maxAge }),
       ...(precondition && { precondition }),
       ...(scimType && { scimType }),
       requestId: ctx.request.id,

@@ -37,6 +37,7 @@ export { IdentitiesResolver } from "../sign-in/identities.js";
 export { IdentityProvidersResolver } from "../sign-in/sign-in-providers.js";
 export { LoginConversionsResolver } from "../sign-in/conversions.js";
 export { SecondFactorsResolver } from "../sign-in/second-factors.js";
+export { ProofsResolver } from "../sign-in/proofs.js";
 export { OAuth2AppChangesResolver } from "../oauth2/app-changes.js";
 export { OAuth2AppsResolver } from "../oauth2/apps.js";
 export { OAuth2AppSecretsResolver, SecretsOfOAuth2AppsResolver } from "../oauth2/client-secrets.js";

@@ -80,7 +80,7 @@ export class SecondFactorsResolver {
     },
     "A new authenticator that its first code has to confirm.",
   )
-  @Access(ownFactors)
+  @Access({ ...ownFactors, addsFactor: true })
   beginAuthenticator(
     @Arg("input", () => BeginAuthenticatorInput, { description: "The password, and a code if there is a factor." })
     input: BeginAuthenticator,
@@ -93,7 +93,7 @@ export class SecondFactorsResolver {
     "Confirms the caller's new authenticator, which replaces the former one. Sign-in asks for its code from now on. All other sessions of the caller end. Requires a session.",
     { recoveryCodes, user: changedUser },
   )
-  @Access(ownFactors)
+  @Access({ ...ownFactors, addsFactor: true })
   async confirmAuthenticator(
     @Arg("input", () => ConfirmAuthenticatorInput, { description: "The first code." }) input: ConfirmAuthenticator,
     @Ctx() ctx: Context,

@@ -6,9 +6,8 @@ import { accountPage, timeOf } from "../account.js";
 import { type Field, fieldsOf, type Rejection, rejectionOf, sessionForm } from "../forms.js";
 import { type Html, html, type Part } from "../html.js";
 import { notice } from "../layout.js";
-import { type PageHandler, perform, signedIn, type StatusPage, type Visit } from "../visit.js";
-
-export const secondFactorPath = "/account/second-factor";
+import { type PageHandler, perform, secondFactorPath, signedIn, type StatusPage, type Visit } from "../visit.js";
+import { returnToOf } from "./visitor-forms.js";
 
 interface Own {
   me: { loginType: string };
@@ -37,6 +36,7 @@ export function secondFactorPages(operation: (name: string) => StoredOperation):
   const remove = operation("RemoveAuthenticator");
 
   async function pageOf(visit: Visit, ctx: Context, action: string | null, shown: Shown = {}): Promise<StatusPage> {
+    if (mustAdd(ctx)) return firstPage(visit, shown);
     const { me, secondFactors } = await perform<Own>(read, ctx.afresh());
     const { authenticatorConfirmedAt: since, recoveryCodesLeft } = secondFactors;
     const main =
@@ -66,7 +66,7 @@ export function secondFactorPages(operation: (name: string) => StoredOperation):
     async confirm(visit, ctx) {
       type Confirmed = { confirmAuthenticator: { recoveryCodes: string[] } };
       const { confirmAuthenticator } = await perform<Confirmed>(confirm, ctx, inputOf(visit));
-      return codesPage(visit, "Your authenticator is added.", confirmAuthenticator.recoveryCodes);
+      return codesPage(visit, "Your authenticator is added.", confirmAuthenticator.recoveryCodes, mustAdd(ctx));
     },
 
     async codes(visit, ctx) {
@@ -120,7 +120,12 @@ const code = (label: string): Field => ({
 const password: Field = { name: "password", label: "Password", type: "password", autocomplete: "current-password" };
 
 const formOf = (visit: Visit, action: Action, fields: Part): Html =>
-  sessionForm(visit, secondFactorPath, html`<input type="hidden" name="action" value="${action}" />${fields}`);
+  sessionForm(
+    visit,
+    secondFactorPath,
+    html`<input type="hidden" name="action" value="${action}" />
+      <input type="hidden" name="return_to" value="${returnToOf(visit)}" />${fields}`,
+  );
 
 const beginForm = (visit: Visit, { rejection }: Shown): Html =>
   html`<p>
@@ -177,8 +182,8 @@ function changeForm(visit: Visit, action: keyof typeof changes, { rejection }: S
     <p class="aside"><a href="${secondFactorPath}">Back</a></p>`;
 }
 
-const codesPage = (visit: Visit, done: string, codes: readonly string[]): StatusPage =>
-  accountPage(visit, {
+const codesPage = (visit: Visit, done: string, codes: readonly string[], isFirst = false): StatusPage => {
+  const page = {
     title: "Recovery codes",
     main: html`${notice(done)}
       <p>
@@ -188,5 +193,19 @@ const codesPage = (visit: Visit, done: string, codes: readonly string[]): Status
       <ul class="codes">
         ${codes.map((each) => html`<li>${each}</li>`)}
       </ul>
-      <a class="button" href="${secondFactorPath}">I have kept them</a>`,
-  });
+      <a class="button" href="${isFirst ? returnToOf(visit) : secondFactorPath}">I have kept them</a>`,
+  };
+  return isFirst ? page : accountPage(visit, page);
+};
+
+/** Whether the user can do nothing else before: then the page reads nothing of the account. */
+const mustAdd = ({ actor }: Context): boolean => actor.kind === "user" && actor.mustAddFactor === true;
+
+/** The page of users who must add a second factor first. */
+const firstPage = (visit: Visit, shown: Shown): StatusPage => ({
+  status: shown.rejection?.status,
+  title: "Add a second factor",
+  main: html`<p>This deployment requires a second factor. Add one, and you can go on.</p>
+    ${shown.uri === undefined ? beginForm(visit, shown) : confirmForm(visit, shown.uri, shown)}
+    ${sessionForm(visit, "/logout", html`<button class="quiet">Sign out</button>`)}`,
+});
