@@ -34,6 +34,7 @@ const ownPayloads = [
   "AcceptInvitationPayload",
   "CreateUserPayload",
   "ChangePasswordPayload",
+  "ConfirmAuthenticatorPayload",
   "ConvertLoginPayload",
   "LoginPayload",
   "UpdateProfilePayload",
