@@ -37,6 +37,8 @@ const ownPayloads = [
   "ConfirmAuthenticatorPayload",
   "ConvertLoginPayload",
   "LoginPayload",
+  "RegenerateRecoveryCodesPayload",
+  "RemoveAuthenticatorPayload",
   "UpdateProfilePayload",
 ];
 
