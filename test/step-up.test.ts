@@ -47,6 +47,14 @@ describe("step-up", () => {
       `mutation { createProvisionerKey(input: { organization: "default", name: "${name()}" }) { __typename } }`,
     "creating a workspace proxy": () =>
       `mutation { createWorkspaceProxy(input: { name: "${name()}" }) { __typename } }`,
+    "changing the email of another user": () =>
+      `mutation { updateUser(input: { user: "${victim.id}", email: "${name()}@example.com" }) { __typename } }`,
+    "resetting the password of another user": () =>
+      `mutation { resetUserPassword(input: { user: "${victim.id}", password: "${name()}-birch-Lantern" }) { __typename } }`,
+    "linking another user to an identity": () =>
+      `mutation { linkUserIdentity(input: { user: "${victim.id}", subject: "x" }) { __typename } }`,
+    "removing the second factors of another user": () =>
+      `mutation { resetSecondFactors(input: { user: "${victim.id}" }) { __typename } }`,
     "converting the own login": () =>
       `mutation { convertLogin(input: { user: "me", toType: GITHUB, password: "${userPassword}" }) { __typename } }`,
   };

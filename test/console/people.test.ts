@@ -210,6 +210,7 @@ describe("the console shows people", () => {
       expect(await page.locator(".heading").getByRole("button").allInnerTexts()).to.deep.equal([
         "Edit",
         "Reset password",
+        "Remove second factor",
         "Suspend",
         "Delete",
       ]);

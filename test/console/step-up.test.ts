@@ -33,6 +33,20 @@ describe("the console, after the last proof of who the user is has become old", 
     expect(apiKeys).to.deep.equal([{ name: "deploy" }]);
   });
 
+  it("lets administrators remove the second factor of a user who has lost it", async () => {
+    const { world: w, asOwner, dialog, button, notice } = console();
+    const ada = await w.user("ada");
+    await addAuthenticator(w.as(ada));
+    await asOwner(`/users/${ada.id}`);
+    await button("Remove second factor").click();
+    await dialog().getByRole("button", { name: "Remove", exact: true }).click();
+    await notice("The user has no second factor.");
+    const { secondFactors } = await w
+      .as(w.owner)
+      .graphql(`{ secondFactors(user: "${ada.id}") { authenticatorConfirmedAt } }`);
+    expect(secondFactors).to.deep.equal({ authenticatorConfirmedAt: null });
+  });
+
   it("changes nothing if the user closes the question", async () => {
     const { world: w, page, openAs, button } = console();
     const ada = await w.user("ada");

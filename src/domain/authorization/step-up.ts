@@ -1,18 +1,19 @@
 import { databaseTime } from "../../runtime/clock.js";
-import type { Actor, ProofWay, UserActor } from "../kernel/actor.js";
+import type { Actor, ProofWay } from "../kernel/actor.js";
 import { DomainError, forbidden } from "../kernel/errors.js";
 import { type Permission, provenPermissions } from "./policy.js";
 
 /** Throws STEP_UP_REQUIRED if a permission that the actor holds asks for a more recent proof. */
 export function requireProofFor(actor: Actor, permission: Permission): void {
-  if (provenPermissions.has(permission) && actor.kind === "user") requireProof(actor);
+  if (provenPermissions.has(permission)) requireProof(actor);
 }
 
 /**
  * Throws STEP_UP_REQUIRED if the session of a user was not proven recently, and FORBIDDEN for the access token of an
  * application (RFC 9470). API tokens and service accounts pass, as do users of whom the deployment requires no proof.
  */
-export function requireProof({ proof }: UserActor): void {
+export function requireProof(actor: Actor): void {
+  const proof = actor.kind === "user" ? actor.proof : undefined;
   if (!proof || proof.until > databaseTime()) return;
   const { ways, maxAge } = proof;
   if (ways.length === 0)

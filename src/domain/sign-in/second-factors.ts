@@ -1,7 +1,7 @@
 import { databaseTime } from "../../runtime/clock.js";
 import { minute } from "../../runtime/durations.js";
 import { newTotpSecret, totpStepOf, totpUri } from "../../infrastructure/totp.js";
-import { authorize } from "../authorization/authorization.js";
+import { authorize, requireProof } from "../authorization/authorization.js";
 import { authenticatorSecrets } from "../encryption/columns.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
@@ -205,6 +205,7 @@ export type ResetSecondFactors = Input<typeof ResetSecondFactors>;
 export async function resetSecondFactors(ctx: Context, { user: ref }: ResetSecondFactors): Promise<string> {
   const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
+  requireProof(ctx.actor);
   if (user.id === userIdOf(ctx.actor))
     throw conflict("You remove your own authenticator with a code of it, or with a recovery code.");
   if (await forgetFactors(ctx, user)) await endSessions(ctx, user.id);

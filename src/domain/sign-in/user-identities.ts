@@ -1,7 +1,7 @@
 import type { Context } from "../kernel/context.js";
 import { sql } from "kysely";
 import { columnsOf } from "../../infrastructure/database/columns.js";
-import { authorize, mayOn } from "../authorization/authorization.js";
+import { authorize, mayOn, requireProof } from "../authorization/authorization.js";
 import { badInput, conflict, Problems } from "../kernel/errors.js";
 import { anyOf, now } from "../kernel/queries.js";
 import { textProblem } from "../../runtime/text.js";
@@ -181,6 +181,7 @@ const ownSession = ({ actor }: Context) => (actor.kind === "user" ? actor.creden
 export async function linkUserIdentity(ctx: Context, input: LinkUserIdentity): Promise<string> {
   const user = await lockUser(ctx, input.user, "user:update");
   authorizeOn(ctx, "user:update", user);
+  requireProof(ctx.actor);
   const { loginType } = user;
   if (loginType !== "oidc" && loginType !== "github")
     throw badInput([{ field: "user", detail: "Only users who sign in through a provider have identities there." }]);

@@ -1,5 +1,6 @@
 import { sql, type SqlBool } from "kysely";
 import { User } from "../../entities/users.js";
+import { requireProof } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
@@ -60,6 +61,8 @@ export function accountProblems(change: AccountChange): Problems {
 export async function updateUser(ctx: Context, { user: ref, ...change }: UpdateUser): Promise<string> {
   const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
+  // By the email, the user signs in: with a passcode for another password, or through a provider.
+  if (change.email != null && change.email !== user.email) requireProof(ctx.actor);
   await changeAccount(ctx, user, change);
   return user.id;
 }
@@ -218,6 +221,7 @@ export async function resetUserPassword(ctx: Context, input: ResetUserPassword):
   const hash = await newPasswordHash(ctx.afresh(), ref, password);
   const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
+  requireProof(ctx.actor);
   if (user.loginType !== "password") throw badInput([{ field: "password", detail: hasNoPassword }]);
 
   // By Kysely, whose statements have no values in their text: Postgres may log the text.
