@@ -1,7 +1,7 @@
 // A dead endpoint with as many events as may wait, and one that hangs, beside others that work.
 // Reaches for tables: ten thousand events that wait are inserted.
 import { expect } from "chai";
-import { newId } from "../support/ids.js";
+import { copyAuditEvent } from "../support/audit.js";
 import {
   changeEndpoint,
   deliveriesOf,
@@ -31,21 +31,7 @@ describe("ten thousand events that wait for a dead endpoint", () => {
     await makeEndpoint(w, usual.url, { name: "usual", eventTypes: ["group.create"] });
     await w.group("first");
     await eventually(async () => (await readEndpoint(owner, id)).failingSince !== null, "it fails", 15_000);
-    const { pool } = w.app.services.database;
-    // Copies of the event, each with an id of its own in the log.
-    await pool.query(
-      `with copies as (
-         insert into audit_log (id, time, actor_id, actor_kind, action, resource_type, resource_id, resource_label, organization_id,
-           diff, request_id)
-         select f.id, e.time, e.actor_id, e.actor_kind, e.action, e.resource_type, e.resource_id, 'copy ' || f.nr, e.organization_id,
-           e.diff, e.request_id
-         from (select * from audit_log where resource_type = 'group' and resource_label = 'first') e,
-           unnest($1::uuid[]) with ordinality f (id, nr)
-         returning id)
-       select count(*) from copies`,
-      [Array.from({ length: most - 1 }, () => newId())],
-    );
-    w.app.services.auditNumbers.soon();
+    await copyAuditEvent(w, { resourceType: "group", label: "first", count: most - 1 });
     const queued = async () => (await readEndpoint(owner, id)).queuedCount as number;
     await eventually(async () => (await queued()) === most, "all wait", 120_000);
     // More than the queue of the dead endpoint takes.
