@@ -273,6 +273,7 @@ export const points = [
     "by id": `user: "${known.user(users.zebulon)}"`,
     "by username": `user: "zebulon"`,
   }),
+  ...point("secondFactors", ["member"], { "": me }),
   ...point("userIdentities", ["member"], { "": me }),
   ...point("userSecret", ["member"], { "": `${me}, name: "secret-1"` }),
   ...point("userSecretUsage", ["member"], { "": me }),

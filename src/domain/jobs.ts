@@ -31,6 +31,7 @@ import { rateCounterPurge } from "./rate-limits/shared.js";
 import { scimRequestPurge } from "./scim/scim-requests.js";
 import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/login-failures.js";
+import { providerChecks } from "./sign-in/provider-checks.js";
 import { signInPurge } from "./sign-in/provider-sign-in.js";
 import { actionPurge } from "./tasks/task-actions.js";
 import { inputPurge } from "./tasks/task-messages.js";
@@ -100,6 +101,7 @@ const jobs: readonly Job[] = [
   actionPurge,
   ...pendingLinkPurges,
   prebuildsJob,
+  providerChecks,
   rateCounterPurge,
   readerPurge,
   replicaPurge,

@@ -1,5 +1,5 @@
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
-import { TransportError } from "../http/errors.js";
+import { routeNotFound } from "../http/errors.js";
 import type { Console } from "./console.js";
 import { html } from "./html.js";
 import { type PageHandler, perform, signInFirst } from "./visit.js";
@@ -119,7 +119,7 @@ export function objectPages(
       const ctx = await visit.context();
       if (ctx.actor.kind !== "user") return signInFirst(visit.http);
       const { id = "" } = visit.http.params;
-      if (!idPattern.test(id)) throw new TransportError(404, "Route not found.");
+      if (!idPattern.test(id)) throw routeNotFound();
       const { object } = await perform<{ object: Shape }>(operation(name), ctx, { id });
       const { title, shown } = describe(object);
       const rows = shown

@@ -11,6 +11,7 @@ export type Topic =
   | "inbox"
   | "jobs"
   | "licenses"
+  | "mcp_settings"
   | "notification_settings"
   | "notifications"
   | "sign_in_providers"

@@ -34,8 +34,11 @@ const ownPayloads = [
   "AcceptInvitationPayload",
   "CreateUserPayload",
   "ChangePasswordPayload",
+  "ConfirmAuthenticatorPayload",
   "ConvertLoginPayload",
   "LoginPayload",
+  "RegenerateRecoveryCodesPayload",
+  "RemoveAuthenticatorPayload",
   "UpdateProfilePayload",
 ];
 

@@ -490,6 +490,7 @@ const stories: Record<string, Story> = {
   appearance: setting("updateAppearance", { applicationName: "Acme" }),
   notifications_settings: setting("updateNotificationSettings", { notifierPaused: true }),
   oauth2_settings: setting("updateOAuth2Settings", { dynamicRegistration: false }),
+  mcp_settings: setting("updateMcpSettings", { forbiddenTools: ["delete_task"] }),
   prebuilds_settings: setting("updatePrebuildsSettings", { reconciliationPaused: true }),
 };
 

@@ -377,6 +377,7 @@ function testDominance(): void {
     "resetUserPassword",
     "unlinkUserIdentity",
     "linkUserIdentity",
+    "resetSecondFactors",
     "setQuietHours",
     "removeOrganizationMember",
   ];
