@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { expectFit, violationsOf } from "../support/accessibility.js";
 import { type Console, consoleTests, echoDocument, externalAgent, importedTemplate } from "../support/console.js";
+import { makeEndpoint } from "../support/event-receiver.js";
 import { ScimClient } from "../support/scim.js";
 
 /** Pictures of each view, in the directory that the variable names. */
@@ -51,6 +52,8 @@ describe("every view of the console", () => {
     );
     const banner = { message: "Shown", enabled: true, backgroundColor: "#1d5fbf" };
     await run("updateAppearance", "UpdateAppearanceInput", { announcementBanners: [banner] }, "__typename");
+    const url = "https://events.example.com/a/long/path/of/an/endpoint?with=parameters-that-are-long";
+    const { id: endpoint } = await makeEndpoint(w, url, { name: "Shown", eventTypes: ["group.*", "workspace.create"] });
     const { workspace, workspaceBuild: build } = createWorkspace;
     const sections = JSON.parse(readFileSync("clients/console/sections.json", "utf8")) as string[];
     return [
@@ -67,6 +70,7 @@ describe("every view of the console", () => {
       `/jobs/${build.job.id}`,
       `/applications/${app.createOAuth2App.oauth2App.id}`,
       "/audit/readers",
+      `/event-endpoints/${endpoint}`,
       `/scim-keys?key=${createScimKey.scimKey.id}`,
     ];
   }

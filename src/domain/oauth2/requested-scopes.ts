@@ -140,6 +140,12 @@ const sentences: Readonly<Record<string, string>> = {
   "deployment_config:read": "See the settings of the deployment.",
   "deployment_config:update": "Change the settings of the deployment.",
 
+  "event_endpoint:*": "See, test, pause, and delete the programs that receive events, and send events to them again.",
+  "event_endpoint:create": "Send events to other programs.",
+  "event_endpoint:delete": "Delete programs that receive events.",
+  "event_endpoint:read": "See the programs that receive events, and what was sent to them.",
+  "event_endpoint:update": "Test programs that receive events, and send events to them again.",
+
   "external_auth_link:*": "Use, refresh, and remove your links to Git providers.",
   "external_auth_link:delete": "Remove your links to Git providers.",
   "external_auth_link:read": "Use your links to Git providers, including their access tokens.",

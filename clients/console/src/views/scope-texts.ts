@@ -102,6 +102,11 @@ const resources: Readonly<Record<string, ResourceTexts>> = {
   notification_preference: { title: "Notification preferences", noun: "which notifications are on" },
   notification_template: { title: "Notifications", noun: "notifications and their deliveries" },
   audit_log: { title: "Audit log", noun: "the audit log", own: { read: "Read who changed what, and when." } },
+  event_endpoint: {
+    title: "Event endpoints",
+    noun: "programs that receive events",
+    own: { update: "Change and test programs that receive events." },
+  },
   connection_log: {
     title: "Connection log",
     noun: "the connection log",
