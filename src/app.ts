@@ -16,6 +16,8 @@ import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
 import { openDatabase } from "./infrastructure/database/database.js";
 import { Standby } from "./infrastructure/database/standby.js";
+import { EndpointFeed } from "./domain/event-endpoints/endpoint-feed.js";
+import { EventDeliveries } from "./domain/event-endpoints/endpoint-queue.js";
 import { InvitationMails } from "./domain/invitations/invitation-mail.js";
 import { AllowedTools } from "./domain/mcp/mcp-settings.js";
 import { Dispatcher } from "./domain/notifications/dispatch.js";
@@ -39,7 +41,9 @@ import { PostgresEvents } from "./infrastructure/events/postgres-events.js";
 import { Vault } from "./infrastructure/vault.js";
 import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { ScimRequests } from "./domain/scim/scim-requests.js";
+import { ProviderLogouts } from "./domain/sign-in/provider-logouts.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
+import { KeptCredentials } from "./domain/sign-in/kept-credentials.js";
 import { SignInProviders } from "./domain/sign-in/provider-registry.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { HealthResults } from "./domain/health/health-checks.js";
@@ -146,6 +150,12 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     const auditSinks = new AuditSinks(services);
     auditSinks.start();
     closers.push(() => auditSinks.close());
+    const eventDeliveries = new EventDeliveries(services);
+    eventDeliveries.start();
+    closers.push(() => eventDeliveries.close());
+    const endpointFeed = new EndpointFeed(services);
+    endpointFeed.start();
+    closers.push(() => endpointFeed.close());
     const invitationMails = new InvitationMails(services);
     invitationMails.start();
     closers.push(() => invitationMails.close());
@@ -304,7 +314,13 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   routeDocumentSchemas(routes, services);
   routeLogos(routes, services);
   const seals = new Seals(services);
-  routePages(routes, services, schema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
+  routePages(routes, services, schema, {
+    seals,
+    attempts: new SignInAttempts(seals),
+    keptCredentials: new KeptCredentials(services),
+    links: new BrowserLinks(),
+    logouts: new ProviderLogouts(),
+  });
   const graphqlRouter = routes.of(graphqlPath);
   graphqlRouter.get(graphqlPath, graphiqlPage(services, schema));
   graphqlRouter.get(graphqlPath, graphql.handle).post(graphqlPath, graphql.handle);

@@ -5,6 +5,7 @@ export type Topic =
   | "audit"
   | "auth"
   | "builds"
+  | "event_endpoints"
   | "external_auth"
   | "groups"
   | "inbox"

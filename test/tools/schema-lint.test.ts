@@ -22,6 +22,8 @@ const withoutId: Record<string, string[]> = {
     "ImportedInvitationFault",
     "InboxAction",
     "AuditSink",
+    "EventAttempt",
+    "EventDefinition",
     "NumberedAuditEvent",
     "NotificationAttempt",
     "OAuth2AppEndpoints",
@@ -101,6 +103,7 @@ const withoutId: Record<string, string[]> = {
     "WorkspaceAcl",
     "WorkspaceQuota",
     "UserIdentity",
+    "SecondFactors",
   ],
   "They relate one object to another, which has the ID.": [
     "InvitedMembership",

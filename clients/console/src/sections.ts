@@ -60,6 +60,7 @@ export const chapters: readonly Chapter[] = [
     title: "Deployment",
     sections: [
       { path: "/audit", label: "Audit log", check: reads("audit_log") },
+      { path: "/event-endpoints", label: "Event endpoints", check: reads("event_endpoint") },
       { path: "/connections", label: "Connections", check: reads("connection_log") },
       { path: "/deliveries", label: "Deliveries", check: reads("notification_message", false) },
       { path: "/notification-settings", label: "Notifications", check: reads("deployment_config", false) },
@@ -114,6 +115,8 @@ const views: Record<string, View> = {
   "/proxies": async () => (await import("./views/proxies")).ProxiesView,
   "/audit": async () => (await import("./views/logs")).AuditView,
   "/audit/readers": async () => (await import("./views/audit-readers")).AuditReadersView,
+  "/event-endpoints": async () => (await import("./views/event-endpoints")).EventEndpointsView,
+  "/event-endpoints/:id": async () => (await import("./views/event-endpoints")).EventEndpointView as AnyComponent,
   "/connections": async () => (await import("./views/logs")).ConnectionsView,
   "/deliveries": async () => (await import("./views/deliveries")).DeliveriesView,
   "/notification-settings": async () => (await import("./views/notification-settings")).NotificationSettingsView,

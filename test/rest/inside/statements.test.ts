@@ -74,6 +74,7 @@ const fixed: Record<string, string> = {
   "FirstSteps.steps": "known to the program",
   "Query.auditSinks": "configured",
   "Query.assignableRoles": "known to the program",
+  "Query.eventTypes": "known to the program",
   "Query.externalAuthProviders": "configured",
   "Query.healthChecks": "known to the program",
   "Query.mostUsedTemplates": "the workspaces of the records are of one template",
