@@ -215,6 +215,7 @@ const shown: Record<
   deliveries: { pages: "Deliveries" },
   appearance: { reason: "one setting" },
   licenses: { reason: "each is signed" },
+  "language-models": { reason: "known to the program, and at most 100 programs" },
   health: { reason: "known to the program" },
   audit: { pages: "Audit log" },
   "event-endpoints": { reason: "at most 20 of each organization" },

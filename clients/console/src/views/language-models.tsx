@@ -65,7 +65,8 @@ export function LanguageModelsView() {
       <Programs />
       <List
         name="Tools"
-        rows={tools.map((tool) => ({ ...tool, id: tool.name }))}
+        rows={tools}
+        keyOf={({ name }) => name}
         from={{ error, refresh }}
         empty="There are no tools."
         columns={[
@@ -85,7 +86,8 @@ export function LanguageModelsView() {
             ),
           },
           {
-            title: "",
+            title: "Actions",
+            isAction: true,
             show: ({ name, title, isAllowed }) =>
               may("update") && (
                 <Action
