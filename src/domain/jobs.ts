@@ -9,6 +9,7 @@ import { connectionLogPurge } from "./connection-logs/connection-logs.js";
 import { sessionEnds } from "./connection-logs/ended-sessions.js";
 import { clockJob } from "./deployment/clock.js";
 import { zoneCheck } from "./deployment/zone-check.js";
+import { deliveryLimit, deliveryPurge } from "./event-endpoints/event-deliveries.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
 import { invitationPurge } from "./invitations/invitations.js";
@@ -30,6 +31,7 @@ import { rateCounterPurge } from "./rate-limits/shared.js";
 import { scimRequestPurge } from "./scim/scim-requests.js";
 import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/login-failures.js";
+import { providerChecks } from "./sign-in/provider-checks.js";
 import { signInPurge } from "./sign-in/provider-sign-in.js";
 import { actionPurge } from "./tasks/task-actions.js";
 import { inputPurge } from "./tasks/task-messages.js";
@@ -74,6 +76,8 @@ const jobs: readonly Job[] = [
   unusedClientPurge,
   conversionPurge,
   daemonPurge,
+  deliveryLimit,
+  deliveryPurge,
   failureReports,
   goneReplicaPurge,
   healthJob,
@@ -97,6 +101,7 @@ const jobs: readonly Job[] = [
   actionPurge,
   ...pendingLinkPurges,
   prebuildsJob,
+  providerChecks,
   rateCounterPurge,
   readerPurge,
   replicaPurge,

@@ -19,6 +19,7 @@ export {
 export { ConnectionLogSchema } from "./connection-logs.js";
 export { DeploymentSchema } from "./deployment.js";
 export { EncryptionKeySchema } from "./encryption.js";
+export { EventDeliverySchema, EventEndpointSchema, EventEndpointSecretSchema } from "./event-endpoints.js";
 export { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
 export {
   AiMonthSpendingSchema,
@@ -62,10 +63,13 @@ export {
 export { QuietHoursSchema } from "./quiet-hours.js";
 export { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
 export { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
+export { AuthenticatorSchema, RecoveryCodeSchema } from "./second-factors.js";
 export {
   ClaimedGiftSchema,
   LoginConversionSchema,
   OneTimePasscodeSchema,
+  ProviderSessionSchema,
+  SignInFaultSchema,
   SignInProviderSchema,
   SignInReportSchema,
   SpentSignInSchema,

@@ -2,6 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
 import { longestLabel, longestName, longestUrl } from "./lengths.js";
+import { ApiKey } from "./tokens.js";
 import { User } from "./users.js";
 
 /** Maximum length in characters of the subject of a provider, which the column and the input have. */
@@ -85,6 +86,12 @@ export const SignInProviderSchema = defineEntity({
     hostedDomains: p.array(),
     claimMappings: p.json<ClaimMapping[]>().default([]),
     appliesClaims: p.boolean().default(false),
+    /** Whether who signs out here signs out there as well. */
+    signsOut: p.boolean().default(false),
+    /** Seconds between two checks of people who are signed in; 0 for none. */
+    checkInterval: p.integer().default(0),
+    /** Whether the groups that it made have the members alone that it gives them. */
+    locksGroups: p.boolean().default(false),
     isEnabled: p.boolean(),
     /** Its place among the providers of this table, from 0. */
     position: p.integer(),
@@ -112,6 +119,21 @@ export const SignInReportSchema = defineEntity({
 });
 export class SignInReport extends SignInReportSchema.class {}
 SignInReportSchema.setClass(SignInReport);
+
+/** When administrators were last told of a fault in the claims of a provider. */
+export const SignInFaultSchema = defineEntity({
+  name: "SignInFault",
+  tableName: "sign_in_faults",
+  properties: {
+    /** Name of the provider. */
+    provider: p.string().length(longestName).primary(),
+    /** Kind of the fault, with the claim. */
+    fault: p.string().length(160).primary(),
+    toldAt: moment(),
+  },
+});
+export class SignInFault extends SignInFaultSchema.class {}
+SignInFaultSchema.setClass(SignInFault);
 
 /**
  * Gifts that a user has because of claims: groups, memberships of organizations, and roles. Each provider takes away only
@@ -195,7 +217,51 @@ export const LoginConversionSchema = defineEntity({
 export class LoginConversion extends LoginConversionSchema.class {}
 LoginConversionSchema.setClass(LoginConversion);
 
-/** States of completed sign-ins with a provider. Each state can be used once. */
+/** Sessions that began at an OpenID provider, by which its logouts find them. */
+export const ProviderSessionSchema = defineEntity({
+  name: "ProviderSession",
+  tableName: "provider_sessions",
+  uniques: [{ name: "provider_sessions_api_key_unique", properties: ["apiKey"] }],
+  indexes: [
+    {
+      name: "provider_sessions_sid_index",
+      expression: "create index provider_sessions_sid_index on provider_sessions (provider, sid) where sid is not null",
+    },
+    { name: "provider_sessions_subject_index", properties: ["provider", "subject"] },
+    {
+      name: "provider_sessions_check_index",
+      expression:
+        "create index provider_sessions_check_index on provider_sessions (check_at) where check_at is not null",
+    },
+    {
+      name: "provider_sessions_key_index",
+      expression: "create index provider_sessions_key_index on provider_sessions (key_id, id) where key_id is not null",
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    apiKey: () => p.manyToOne(ApiKey).ref().deleteRule("cascade").index(false),
+    /** Name of the provider. */
+    provider: p.string().length(longestName),
+    /** That of the ID token, without a final slash. */
+    issuer: p.string().length(longestUrl),
+    /** The `sub` of the person there, also where another claim identifies people. */
+    subject: p.string().length(longestSubject),
+    /** The name of the session there. */
+    sid: p.string().length(longestSubject).nullable(),
+    /** The tokens of the provider, encrypted. */
+    tokensCiphertext: p.type("bytea").$type<Buffer>().nullable(),
+    tokensNonce: p.type("bytea").$type<Buffer>().nullable(),
+    key: () => p.manyToOne(EncryptionKey).ref().nullable().index(false),
+    /** When the provider is asked again about the person; null if it is not. */
+    checkAt: moment().nullable(),
+    createdAt: moment(),
+  },
+});
+export class ProviderSession extends ProviderSessionSchema.class {}
+ProviderSessionSchema.setClass(ProviderSession);
+
+/** States of completed sign-ins with a provider, and the logouts of providers. Each can be used once. */
 export const SpentSignInSchema = defineEntity({
   name: "SpentSignIn",
   tableName: "spent_sign_ins",

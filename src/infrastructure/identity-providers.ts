@@ -3,6 +3,7 @@ import {
   AuthorizationResponseError,
   authorizationCodeGrant,
   buildAuthorizationUrl,
+  buildEndSessionUrl,
   calculatePKCECodeChallenge,
   ClientSecretPost,
   Configuration,
@@ -17,7 +18,8 @@ import {
 import type { Config } from "../runtime/config.js";
 import { DomainError, forbidden } from "../runtime/errors.js";
 import { outsideFetch } from "./http.js";
-import type { ClaimMapping } from "../entities/sign-in.js";
+import { type ClaimMapping, longestSubject } from "../entities/sign-in.js";
+import { BadLogoutToken, type LogoutToken } from "./logout-tokens.js";
 import { type Claims, emailOf, type EmailTrust, readClaim, subjectOf, textOf } from "./oidc-claims.js";
 import {
   type ClientCredential,
@@ -65,6 +67,10 @@ export interface ProviderSettings extends EmailTrust {
   claimMappings: readonly ClaimMapping[];
   /** Whether sign-ins apply them; otherwise, tests show their effect. */
   appliesClaims: boolean;
+  /** Whether who signs out here signs out there as well, if the provider has an endpoint for it. */
+  signsOut: boolean;
+  /** Seconds between two checks of people who are signed in; 0 for none. */
+  checkInterval: number;
 }
 
 /** The scopes that are requested unless the settings name others. */
@@ -98,7 +104,34 @@ export interface Identity {
   hostedDomain?: string;
   /** All that the provider said. Never logged. */
   claims: Claims;
+  /** The session there, at an OpenID provider. */
+  session?: SessionThere;
 }
+
+/** The session of a person at a provider, as an ID token names it. */
+export interface SessionThere {
+  /** The `sub` of the person. */
+  subject: string;
+  /** The `sid`, if the provider names its sessions. */
+  id?: string;
+  /** The ID token, with which this server may ask to end it. Never logged. */
+  idToken: string;
+  /** With which the provider is asked again, if it gave one and its settings want that. Never logged. */
+  refreshToken?: string;
+}
+
+/** A person who is signed in, as the provider describes them between sign-ins. */
+export interface Checked {
+  claims: Claims;
+  /** Whether there was an ID token, so that claims which are absent are absent at sign-ins as well. */
+  isWhole: boolean;
+}
+
+/** A provider no longer knows the session or the person of a refresh token. */
+export class RefreshRejected extends Error {}
+
+/** A session at a provider about which it can be asked again. */
+export type RefreshableSession = Required<Pick<SessionThere, "subject" | "refreshToken">>;
 
 /** Secrets that tie a provider's response to the request that this server sent. The browser keeps them meanwhile. */
 export interface Question {
@@ -122,6 +155,15 @@ export interface IdentityProvider {
   read(url: URL, question: Question): Promise<Identity>;
   /** Fetches the provider's metadata, if it has any. Throws IssuerMismatch if they are those of another issuer. */
   discover?(): Promise<unknown>;
+  /** Verifies a logout token of the provider. Throws BAD_USER_INPUT, or UNAVAILABLE if its keys cannot be fetched. */
+  readLogoutToken?(token: string): Promise<LogoutToken>;
+  /**
+   * Asks about a person who is signed in, with a refresh token, which may be replaced: `keep` stores the next one before
+   * anything else can fail. Throws RefreshRejected, or UNAVAILABLE for any other failure.
+   */
+  check?(session: RefreshableSession, keep: (refreshToken: string) => Promise<void>): Promise<Checked>;
+  /** Returns the URL at which a browser signs out there, if the provider has one, and comes back to `returnTo`. */
+  signOutUrl?(returnTo: string, idToken: string | undefined, state: string): Promise<URL | undefined>;
 }
 
 /** Generates the secrets of one sign-in. */
@@ -203,8 +245,36 @@ function openIdConnect(registration: Registration, settings: ProviderSettings): 
           tenant: textOf(token.tid),
           hostedDomain: textOf(token.hd),
           claims: about,
+          session: {
+            subject: subjectOf(token, "sub"),
+            ...sessionIdOf(token),
+            idToken: tokens.id_token!,
+            ...(settings.checkInterval > 0 && refreshTokenOf(tokens)),
+          },
         };
       }),
+    check: ({ subject, refreshToken }, keep) =>
+      upstream(async () => {
+        const tokens = await issuer.refresh(refreshToken).catch((error: unknown) => {
+          throw isRejectedGrant(error) ? new RefreshRejected(reasonOf(error)) : error;
+        });
+        const next = refreshTokenOf(tokens)?.refreshToken;
+        if (next !== undefined && next !== refreshToken) await keep(next);
+        const token = tokens.claims();
+        if (token && token.sub !== subject) throw new Error("The provider returned the ID token of another person.");
+        const config = await issuer.discover();
+        const told: Claims = config.serverMetadata().userinfo_endpoint
+          ? await fetchUserInfo(config, tokens.access_token, subject)
+          : {};
+        return { claims: { ...told, ...token }, isWhole: token !== undefined };
+      }),
+    readLogoutToken: (token) => issuer.readLogoutToken(token).catch(throwLogoutFailure),
+    signOutUrl: async (returnTo, idToken, state) => {
+      const config = await issuer.discover();
+      if (config.serverMetadata().end_session_endpoint === undefined) return undefined;
+      const hint = idToken !== undefined && { id_token_hint: idToken };
+      return buildEndSessionUrl(config, { ...hint, post_logout_redirect_uri: returnTo, state });
+    },
   };
 }
 
@@ -306,6 +376,26 @@ function github({ base, id, credential, fetch }: Registration, settings: Provide
   };
 }
 
+/** Maximum length in characters of a refresh token that is kept. */
+const longestRefreshToken = 8192;
+
+const refreshTokenOf = ({ refresh_token: refreshToken }: { refresh_token?: string }) =>
+  refreshToken !== undefined && refreshToken.length <= longestRefreshToken ? { refreshToken } : undefined;
+
+const isRejectedGrant = (error: unknown): error is ResponseBodyError =>
+  error instanceof ResponseBodyError && error.error === "invalid_grant";
+
+/** The session that an ID token names. One of a strange form is none: no logout token could name it. */
+const sessionIdOf = ({ sid }: Claims) =>
+  typeof sid === "string" && sid !== "" && sid.length <= longestSubject ? { id: sid } : {};
+
+function throwLogoutFailure(error: unknown): never {
+  if (error instanceof BadLogoutToken)
+    throw new DomainError("BAD_USER_INPUT", "The logout token is not valid.", { detail: error.message, cause: error });
+  const cause = new Error(safeReasonOf(error));
+  throw new DomainError("UNAVAILABLE", "The keys of the provider could not be fetched.", { upstream: true, cause });
+}
+
 const challengeOf = async (codeVerifier: string) => ({
   code_challenge: await calculatePKCECodeChallenge(codeVerifier),
   code_challenge_method: "S256",
@@ -316,10 +406,11 @@ async function upstream<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof RefreshRejected) throw error;
     if (error instanceof AuthorizationResponseError) {
       throw forbidden("The identity provider did not let you in.", { detail: reasonOf(error), cause: error });
     }
-    if (error instanceof ResponseBodyError && error.error === "invalid_grant") {
+    if (isRejectedGrant(error)) {
       throw forbidden("The identity provider does not know this sign-in.", { detail: reasonOf(error), cause: error });
     }
     const cause = new Error(safeReasonOf(error));

@@ -12,11 +12,14 @@ import {
   getJwksCache,
   type IDToken,
   PrivateKeyJwt,
+  refreshTokenGrant,
   type ServerMetadata,
   setJwksCache,
 } from "openid-client";
+import { createRemoteJWKSet, customFetch as keysFetch, type RemoteJWKSet } from "jose";
 import { importClientKey } from "./client-keys.js";
 import type { Fetch } from "./http.js";
+import { type LogoutToken, verifyLogoutToken } from "./logout-tokens.js";
 
 /** The registration of this server as a client of a provider. */
 export interface Registration {
@@ -80,9 +83,13 @@ export class IssuerMismatch extends Error {
 const longestQuoted = 256;
 const quoteIssuer = (issuer: unknown) => JSON.stringify(String(issuer).slice(0, longestQuoted));
 
-/** The metadata of an issuer, and the exchange of codes for its ID tokens. */
+/** Milliseconds before keys are fetched again because a token names an unknown one. */
+const keysCooldown = 1_000;
+
+/** The metadata of an issuer, the exchange of codes for its ID tokens, and its logout tokens. */
 export class OidcIssuer {
   #discovered: Promise<Configuration> | undefined;
+  #keys: RemoteJWKSet | undefined;
 
   constructor(private readonly registration: Registration) {}
 
@@ -118,7 +125,19 @@ export class OidcIssuer {
    * Exchanges the code with which a browser returned to `url`, and validates the ID token (OpenID Connect Core §3.1.3.7). Its
    * issuer may differ from that of the metadata by a final slash, or by the tenant where the metadata leave it open.
    */
-  async exchange(url: URL, checks: AuthorizationCodeGrantChecks) {
+  exchange(url: URL, checks: AuthorizationCodeGrantChecks) {
+    const { namedBy } = this.registration;
+    return this.#requestTokens((config) =>
+      authorizationCodeGrant(config, spelledFor(config.serverMetadata().issuer, url, namedBy), checks),
+    );
+  }
+
+  /** Requests tokens with a refresh token. An ID token among them is validated in the same way (§12.2). */
+  refresh(refreshToken: string) {
+    return this.#requestTokens((config) => refreshTokenGrant(config, refreshToken));
+  }
+
+  async #requestTokens<Tokens>(request: (config: Configuration) => Promise<Tokens>): Promise<Tokens> {
     const config = await this.discover();
     const metadata: ServerMetadata = { ...(config.serverMetadata() as ServerMetadata) };
     let response: Response | undefined;
@@ -128,7 +147,7 @@ export class OidcIssuer {
       return received;
     };
     try {
-      return await this.#grant(config, metadata, keeping, url, checks);
+      return await this.#requestWith(config, metadata, keeping, request);
     } catch (error) {
       const received = response;
       if (!received) throw error;
@@ -137,7 +156,7 @@ export class OidcIssuer {
       const claims = await unverifiedClaims(received.clone());
       const issuer = claims.iss ?? metadata.issuer;
       const validate = (hasNewKey?: "new key") =>
-        this.#grant(config, { ...metadata, issuer }, replaying, url, checks, hasNewKey);
+        this.#requestWith(config, { ...metadata, issuer }, replaying, request, hasNewKey);
       if (issuer === metadata.issuer) {
         if (isUnknownKey(error)) return validate("new key");
         throw error;
@@ -153,22 +172,37 @@ export class OidcIssuer {
     }
   }
 
-  async #grant(
+  /** Verifies a logout token. Throws BadLogoutToken, or the failure of a request for the keys of the provider. */
+  async readLogoutToken(token: string): Promise<LogoutToken> {
+    const { base, id, fetch } = this.registration;
+    const metadata = (await this.discover()).serverMetadata();
+    const keysUrl = new URL(metadata.jwks_uri ?? "none:");
+    if (keysUrl.protocol !== "https:" && base.protocol !== "http:")
+      throw new Error("The metadata of the provider have no https URL of its keys.");
+    this.#keys ??= createRemoteJWKSet(keysUrl, { [keysFetch]: fetch, cooldownDuration: keysCooldown });
+    return verifyLogoutToken(token, {
+      keys: this.#keys,
+      algorithms: metadata.id_token_signing_alg_values_supported ?? ["RS256"],
+      clientId: id,
+      isIssuer: (claims) => isSameIssuer(claims.iss!, expectedIssuer(metadata.issuer, { tid: claims.tid })),
+    });
+  }
+
+  async #requestWith<Tokens>(
     discovered: Configuration,
     metadata: ServerMetadata,
     fetch: Fetch,
-    url: URL,
-    checks: AuthorizationCodeGrantChecks,
+    request: (config: Configuration) => Promise<Tokens>,
     hasNewKey?: "new key",
-  ) {
-    const { id, credential, namedBy } = this.registration;
+  ): Promise<Tokens> {
+    const { id, credential } = this.registration;
     const config = new Configuration(metadata, id, {}, await authenticateWith(credential));
     config[customFetch] = fetch;
     for (const extend of this.#extensions()) extend(config);
     // The provider has begun to sign with another key: they are fetched again, sooner than the library would.
     const keys = hasNewKey ? undefined : getJwksCache(discovered);
     if (keys) setJwksCache(config, keys);
-    const tokens = await authorizationCodeGrant(config, spelledFor(metadata.issuer, url, namedBy), checks);
+    const tokens = await request(config);
     const newKeys = getJwksCache(config);
     if (newKeys) setJwksCache(discovered, newKeys);
     return tokens;

@@ -1,4 +1,5 @@
 import { forbidden } from "../domain/kernel/errors.js";
+import type { ProviderLogouts } from "../domain/sign-in/provider-logouts.js";
 import { isFromOurPages } from "../http/csrf.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { accountPage } from "./account.js";
@@ -6,6 +7,7 @@ import type { Console } from "./console.js";
 import { sessionForm } from "./forms.js";
 import { html } from "./html.js";
 import { notice } from "./layout.js";
+import { onward } from "./sign-in/login.js";
 import { type PageHandler, perform } from "./visit.js";
 
 interface SignedIn {
@@ -28,6 +30,7 @@ export function homePages(
   { documentWith }: Console,
   signedIn: StoredOperation,
   signOut: StoredOperation,
+  logouts: ProviderLogouts,
 ): { show: PageHandler; leave: PageHandler } {
   return {
     async show(visit) {
@@ -56,10 +59,12 @@ export function homePages(
 
     async leave(visit) {
       const ctx = await visit.context();
+      const there = await logouts.there(ctx);
       if (ctx.actor.kind === "user") await perform(signOut, ctx);
       else if (!isFromOurPages(visit.http.req, visit.services.config.accessUrl)) throw foreignForm();
       visit.endSession();
-      return { goTo: "/login?signed_out" };
+      const url = await there?.url();
+      return url === undefined ? { goTo: "/login?signed_out" } : onward(visit, url, "You are signed out here");
     },
   };
 }

@@ -12,6 +12,13 @@ interface Named {
   displayName: string;
 }
 
+interface EventEndpointObject {
+  name: string;
+  organization: Named;
+  state: string;
+  lastFailure: string;
+}
+
 interface TaskObject extends Named {
   owner: { username: string };
   status: string;
@@ -49,6 +56,16 @@ interface Described {
   title: string;
   shown: Shown;
 }
+
+const eventEndpointPage = ({ name, organization, state, lastFailure }: EventEndpointObject): Described => ({
+  title: name,
+  shown: [
+    ["Event endpoint", name],
+    ["Organization", titleOf(organization)],
+    ["Status", word(state)],
+    ["Last failure", lastFailure],
+  ],
+});
 
 const taskPage = (task: TaskObject): Described => ({
   title: titleOf(task),
@@ -115,6 +132,7 @@ export function objectPages(
       return documentWith({ title, main: html`<dl>${rows}</dl>` });
     };
   return {
+    "/event-endpoints/:id": pageOf("EventEndpointPage", eventEndpointPage),
     "/tasks/:id": pageOf("TaskPage", taskPage),
     "/templates/:id": pageOf("TemplatePage", templatePage),
     "/users/:id": pageOf("UserPage", userPage),

@@ -217,6 +217,7 @@ const shown: Record<
   licenses: { reason: "each is signed" },
   health: { reason: "known to the program" },
   audit: { pages: "Audit log" },
+  "event-endpoints": { reason: "at most 20 of each organization" },
   connections: { pages: "Connections" },
   keys: { all: "Sessions and keys" },
 };

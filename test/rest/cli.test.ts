@@ -3,10 +3,11 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { addAuthenticator } from "../support/authenticators.js";
 import { type App, ownerPassword, startServer } from "../support/app.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "../support/cluster.js";
 import { command, spawnProgram, spawnServer } from "../support/process.js";
-import { transports } from "../support/watchers.js";
+import { eventually, transports } from "../support/watchers.js";
 import { Client } from "../support/world.js";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
@@ -158,6 +159,21 @@ describe("the command line", function () {
       expect(faulty.stderr)
         .to.match(/^--email: /m)
         .and.match(/^--username: /m);
+    });
+
+    it("removes the second factors of a user who has lost them, and ends the sessions", async () => {
+      const owner = "owner@example.com";
+      const { body } = await signIn(app.url, owner, ownerPassword);
+      const session = new Client(app.url, body.session_token);
+      await addAuthenticator(session, ownerPassword);
+      expect((await signIn(app.url, owner, ownerPassword)).status).to.equal(401);
+      const reset = () => steward("admin", "reset-factors", "--email", "OWNER@example.com");
+      expect(await reset()).to.deep.equal({ status: 0, stdout: "The second factors are removed.\n", stderr: "" });
+      expect((await signIn(app.url, owner, ownerPassword)).status).to.equal(201);
+      await eventually(async () => (await session.get("/api/v2/groups")).status === 401, "the session has ended");
+      expect(await reset()).to.deep.equal({ status: 0, stdout: "The user has no second factor.\n", stderr: "" });
+      const unknown = await steward("admin", "reset-factors", "--email", "nobody@example.com");
+      expect(unknown).to.deep.include({ status: 1, stdout: "" });
     });
 
     it("rejects an unknown email address", async () => {

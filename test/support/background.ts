@@ -23,6 +23,7 @@ import { rateCounterPurge } from "../../src/domain/rate-limits/shared.js";
 import { scimRequestPurge } from "../../src/domain/scim/scim-requests.js";
 import { conversionPurge } from "../../src/domain/sign-in/conversions.js";
 import { loginAddressPurge } from "../../src/domain/sign-in/login-failures.js";
+import { providerChecks } from "../../src/domain/sign-in/provider-checks.js";
 import { signInPurge } from "../../src/domain/sign-in/provider-sign-in.js";
 import { keyEndNotices } from "../../src/domain/tokens/end-notices.js";
 import { keyPurge } from "../../src/domain/tokens/api-keys.js";
@@ -63,6 +64,7 @@ const jobs = {
   messagePurge,
   monthsJob,
   noticeJob,
+  providerChecks,
   rateCounterPurge,
   refreshTokenPurge,
   replicaPurge,

@@ -1,4 +1,5 @@
 // Visits to identity providers and back, without a browser: redirects, cookies, and the two forms of npm's oidc-provider.
+import type { ForgingProvider } from "./forging-provider.js";
 import { Client } from "./world.js";
 
 /** A browser without scripts: it keeps cookies by origin. */
@@ -69,6 +70,21 @@ export class Visitor {
   get client(): Client {
     return new Client(this.home, this.token);
   }
+}
+
+/** Signs in at a provider that sends claims of our making, under its name here. Resolves to the response of the server. */
+export async function signInWith(
+  visitor: Visitor,
+  name: string,
+  provider: ForgingProvider,
+  claims: Record<string, unknown>,
+): Promise<Response> {
+  const begun = await visitor.request(new URL(`/login/${name}`, visitor.home));
+  const { searchParams } = new URL(begun.headers.get("location")!);
+  provider.nonce = searchParams.get("nonce")!;
+  provider.claims = claims;
+  const query = new URLSearchParams({ code: "a-code", state: searchParams.get("state")! }).toString();
+  return visitor.request(new URL(`/login/${name}/callback?${query}`, visitor.home));
 }
 
 const textOf = (page: string): string =>

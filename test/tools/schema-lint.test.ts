@@ -22,6 +22,8 @@ const withoutId: Record<string, string[]> = {
     "ImportedInvitationFault",
     "InboxAction",
     "AuditSink",
+    "EventAttempt",
+    "EventDefinition",
     "NumberedAuditEvent",
     "NotificationAttempt",
     "OAuth2AppEndpoints",
@@ -83,6 +85,7 @@ const withoutId: Record<string, string[]> = {
     "GroupAiBudget",
     "HealthCheck",
     "HeldWorkspaces",
+    "McpServer",
     "NotificationMethods",
     "NotificationSettings",
     "NotificationTransports",
@@ -100,6 +103,7 @@ const withoutId: Record<string, string[]> = {
     "WorkspaceAcl",
     "WorkspaceQuota",
     "UserIdentity",
+    "SecondFactors",
   ],
   "They relate one object to another, which has the ID.": [
     "InvitedMembership",
@@ -117,6 +121,7 @@ const withoutId: Record<string, string[]> = {
     "WorkspaceUserEntry",
   ],
   "Their key has the name it has elsewhere: in licenses, in messages, in the request.": [
+    "McpTool",
     "AppConnectKey",
     "Feature",
     "OAuth2ClientConfiguration",

@@ -161,6 +161,31 @@ export const providerSecrets = statementsFor({
   owner: "id",
 });
 
+/** The tokens of providers of sign-in. People can sign in again. */
+export const providerSessionTokens = statementsFor({
+  table: "provider_sessions",
+  column: "tokens",
+  keyId: "key_id",
+  owner: "id",
+  isReplaceable: true,
+});
+
+/** The secrets that sign events. */
+export const endpointSecrets = statementsFor({
+  table: "event_endpoint_secrets",
+  column: "secret",
+  keyId: "key_id",
+  owner: "endpoint_id",
+});
+
+/** The secrets of authenticators. */
+export const authenticatorSecrets = statementsFor({
+  table: "authenticators",
+  column: "secret",
+  keyId: "key_id",
+  owner: "user_id",
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
@@ -177,4 +202,7 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   templateVariables,
   invitationTokens,
   providerSecrets,
+  providerSessionTokens,
+  endpointSecrets,
+  authenticatorSecrets,
 ];

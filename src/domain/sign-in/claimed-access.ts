@@ -45,6 +45,8 @@ interface Cause {
 export interface ClaimEffect {
   text: string;
   isWarning: boolean;
+  /** The claim that is malformed, if that is the reason. */
+  malformed?: string;
 }
 
 interface Person {
@@ -89,7 +91,7 @@ export async function applyClaims(
     }
     if (mapping[reading.fault] === "keep") kept.add(mapping.claim);
     if (reading.fault === "malformed")
-      work.warn(`The claim ${mapping.claim} is malformed, or was left out for its size.`);
+      work.warn(`The claim ${mapping.claim} is malformed, or was left out for its size.`, mapping.claim);
   }
   await work.apply(kept);
   return work.effects;
@@ -106,8 +108,8 @@ class GiftsOfPerson {
     private readonly person: Person,
   ) {}
 
-  warn(text: string): void {
-    this.effects.push({ text, isWarning: true });
+  warn(text: string, malformed?: string): void {
+    this.effects.push({ text, isWarning: true, ...(malformed !== undefined && { malformed }) });
   }
 
   #say(text: string, { claim, value }: Cause): void {

@@ -112,6 +112,8 @@ export function settingsIn(
     hostedDomains,
     claimMappings: fields.claimMappings && mappingsOf(fields.claimMappings),
     appliesClaims: fields.appliesClaims,
+    signsOut: fields.signsOut,
+    checkInterval: fields.checkInterval,
   });
 }
 
@@ -138,6 +140,8 @@ export function providersOfVariables(config: Config): VariableProvider[] {
     hostedDomains: [],
     claimMappings: [],
     appliesClaims: false,
+    signsOut: false,
+    checkInterval: 0,
   };
   const oidc: ProviderSettings = {
     ...shared,

@@ -82,6 +82,8 @@ const propertiesOf = (settings: PublicSettings, organizationIds: string[]) => ({
   hostedDomains: [...settings.hostedDomains],
   claimMappings: [...settings.claimMappings],
   appliesClaims: settings.appliesClaims,
+  signsOut: settings.signsOut,
+  checkInterval: settings.checkInterval,
 });
 
 /** Resolves organizations by ID or name. Adds a fault for each that does not exist. */
@@ -186,7 +188,7 @@ export async function updateIdentityProvider(ctx: Context, input: UpdateIdentity
   ctx.em.assign(entity, { ...changes, revision: before.revision + 1 });
   await ctx.em.flush().catch(throwTaken);
   if (settings.name !== before.name) {
-    for (const table of ["userLinks", "signInReports", "claimedGifts"] as const)
+    for (const table of ["userLinks", "signInReports", "claimedGifts", "providerSessions", "signInFaults"] as const)
       await ctx.db.updateTable(table).set({ provider: settings.name }).where("provider", "=", before.name).execute();
   }
   announce(ctx);
@@ -242,7 +244,7 @@ export async function deleteIdentityProvider(ctx: Context, input: DeleteIdentity
   if (stranded.length > 0)
     await ctx.db.deleteFrom("apiKeys").where("userId", "=", anyOf(stranded)).where("kind", "=", "session").execute();
   ctx.publish(...stranded.map(userHint));
-  for (const table of ["signInReports", "claimedGifts"] as const)
+  for (const table of ["signInReports", "claimedGifts", "providerSessions", "signInFaults"] as const)
     if (!isHidden) await ctx.db.deleteFrom(table).where("provider", "=", name).execute();
   const entity = await ctx.em.findOneOrFail(SignInProvider, before.id);
   auditWith(entity, { linkedUsers: { old: removed.length }, strandedUsers: { new: stranded.length } });
@@ -317,6 +319,8 @@ auditChangesOf(SignInProvider, {
     "hostedDomains",
     "claimMappings",
     "appliesClaims",
+    "signsOut",
+    "checkInterval",
     "isEnabled",
     "position",
   ],

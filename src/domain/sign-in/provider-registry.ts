@@ -57,6 +57,8 @@ export const storedProviders = (db: Db) =>
       "p.hostedDomains",
       "p.claimMappings",
       "p.appliesClaims",
+      "p.signsOut",
+      "p.checkInterval",
       "p.isEnabled",
       "p.position",
       "p.revision",
@@ -88,6 +90,8 @@ export const settingsOf = ({ organizationIds, ...row }: StoredProvider): Omit<Pr
   hostedDomains: row.hostedDomains,
   claimMappings: row.claimMappings,
   appliesClaims: row.appliesClaims,
+  signsOut: row.signsOut,
+  checkInterval: row.checkInterval,
 });
 
 /** Signals all replicas that owners changed the providers. */

@@ -12,6 +12,7 @@ import { providerLengths } from "../../entities/sign-in.js";
 import type { Problems } from "../kernel/errors.js";
 import {
   choice,
+  duration,
   flag,
   inputOf,
   type Input,
@@ -74,6 +75,10 @@ const mailDomain = matching(
 const tenant = matching(/^[\w.-]{1,128}$/, "Must be the ID of a tenant: 1 to 128 letters, digits, hyphens, and dots.");
 
 const mostEntries = 100;
+
+/** The shortest and the longest time between two checks of a person, in seconds. */
+const leastInterval = 60;
+const longestInterval = 604_800;
 
 const shared = {
   displayName: optional(
@@ -138,6 +143,14 @@ const shared = {
     flag,
     "Whether sign-ins apply them. Otherwise, only tests of the provider show their effect. Default: false.",
   ),
+  signsOut: optional(
+    flag,
+    "Whether people who sign out here are signed out at the provider, too, if it has an `end_session_endpoint`. The path `/login` of this server must be registered there as a post-logout redirect URI. Default: false.",
+  ),
+  checkInterval: optional(
+    duration(0, longestInterval),
+    `Seconds between two checks of people who are signed in, from ${leastInterval} to ${longestInterval}: claims are applied again, and sessions end that the provider no longer knows. It needs refresh tokens: at most providers, the scope \`offline_access\`. 0 for none, which is the default.`,
+  ),
 };
 
 /** The settings of a provider. */
@@ -193,12 +206,14 @@ export const initially = (kind: ProviderKind): Omit<PublicSettings, "name" | "cl
   hostedDomains: [],
   claimMappings: [],
   appliesClaims: false,
+  signsOut: false,
+  checkInterval: 0,
 });
 
 /** Adds the faults of settings that concern several fields. */
 export function addProviderProblems(
   problems: Problems,
-  { kind, issuer, scopes, tenants, hostedDomains, subjectClaim, claimMappings }: PublicSettings,
+  { kind, issuer, scopes, tenants, hostedDomains, subjectClaim, claimMappings, checkInterval }: PublicSettings,
   credential: { clientSecret?: string | null; clientKey?: string | null; isKnown: boolean },
 ): void {
   const { clientSecret: secret, clientKey: key, isKnown } = credential;
@@ -206,12 +221,15 @@ export function addProviderProblems(
   if (secret != null && key != null) problems.add("clientKey", "Must not be given with a secret.");
   if (secret == null && key == null && !isKnown) problems.add("clientSecret", "Is required, or a key in its place.");
   addMappingProblems(problems, claimMappings);
+  if (checkInterval > 0 && checkInterval < leastInterval)
+    problems.add("checkInterval", `Must be 0, or at least ${leastInterval}.`);
   if (kind === "oidc") {
     if (!scopes.includes("openid")) problems.add("scopes", "Must contain openid.");
     return;
   }
   if (key != null) problems.add("clientKey", "GitHub takes a secret.");
   if (claimMappings.length > 0) problems.add("claimMappings", "GitHub has no claims.");
+  if (checkInterval > 0) problems.add("checkInterval", "GitHub gives no refresh tokens.");
   if (tenants.length > 0) problems.add("tenants", "GitHub has no tenants.");
   if (hostedDomains.length > 0) problems.add("hostedDomains", "GitHub has no hosted domains.");
   if (subjectClaim !== "sub") problems.add("subjectClaim", "GitHub has no claims.");

@@ -23,10 +23,13 @@ import type { Identity } from "../../infrastructure/identity-providers.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { isInDomains } from "../../infrastructure/oidc-claims.js";
 import { applyClaims, type ClaimEffect } from "./claimed-access.js";
+import { keepProviderSession } from "./provider-sessions.js";
+import { tellOfFault } from "./claim-faults.js";
 import { reportWarnings } from "./sign-in-reports.js";
 import { type KnownProvider, stampOf } from "./provider-registry.js";
 import type { PublicSettings } from "./provider-settings.js";
 import { joinedOrganizations } from "./sign-in-providers.js";
+import { removeFactors } from "./second-factors.js";
 import { link, linkDiff, linksOf, userLinkedTo } from "./user-identities.js";
 import { giveAccess, type Offer, offerToIdentity } from "../invitations/accepting.js";
 import { announce } from "../users/account-events.js";
@@ -70,9 +73,9 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
         const whose = error instanceof DomainError ? rejections.get(error) : undefined;
         throw whose ? recordRejection(ctx, whose, error as DomainError) : error;
       });
-      const sessionToken = await begin(ctx, account, identity);
+      const sessionToken = await begin(ctx, account, identity, provider.settings);
       if (isLinked) await followEmail(ctx, account, identity, provider.settings);
-      await giveClaimed(ctx, provider.settings, identity, account);
+      await giveClaimed(ctx, provider, identity, account);
       return { userId: account.id, sessionToken };
     });
   if (await accountLinkedTo(ctx, identity)) throw conflict("This identity signs in to an account already.");
@@ -81,18 +84,21 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
 }
 
 /** Applies the claims of an identity, unless that is switched off. Administrators learn of what could not be applied. */
-async function giveClaimed(
+export async function giveClaimed(
   ctx: Context,
-  settings: PublicSettings,
-  identity: Identity,
-  account: Account,
+  provider: KnownProvider,
+  identity: Pick<Identity, "claims">,
+  account: Pick<Account, "id" | "username">,
 ): Promise<void> {
+  const { settings } = provider;
   if (!settings.appliesClaims || settings.claimMappings.length === 0) return;
   const effects = await applyClaims(ctx, settings, identity, account);
   const warnings = effects.filter(({ isWarning }) => isWarning).map(({ text }) => text);
   if (warnings.length === 0) return;
   ctx.log.warn({ provider: settings.name, userId: account.id }, "Claims of a sign-in could not be applied.");
   ctx.afterCommit(() => reportWarnings(ctx, settings.name, warnings));
+  for (const { malformed } of effects)
+    if (malformed !== undefined) await tellOfFault(ctx, provider, malformed, account.username);
 }
 
 /** Uses the state of an attempt. Throws FORBIDDEN if it was used before. */
@@ -106,16 +112,21 @@ async function spend(ctx: Context, { stateHash, expiresAt }: Pick<ProviderSignIn
 }
 
 /** Keeps a stored provider as it is until the commit. Throws FORBIDDEN if it was changed or deleted meanwhile. */
-async function requireCurrent({ db }: Context, { id, stamp }: KnownProvider): Promise<void> {
-  if (id === null) return;
+async function requireCurrent(ctx: Context, provider: KnownProvider): Promise<void> {
+  if (!(await isCurrent(ctx, provider)))
+    throw forbidden("An administrator has just changed this provider.", { detail: "Sign in again." });
+}
+
+/** Keeps a stored provider as it is until the commit. Returns false if it was changed or deleted meanwhile. */
+export async function isCurrent({ db }: Context, { id, stamp }: KnownProvider): Promise<boolean> {
+  if (id === null) return true;
   const row = await db
     .selectFrom("signInProviders")
     .select(["id", "revision"])
     .where("id", "=", id)
     .forKeyShare()
     .executeTakeFirst();
-  if (!row || stampOf(row) !== stamp)
-    throw forbidden("An administrator has just changed this provider.", { detail: "Sign in again." });
+  return row !== undefined && stampOf(row) === stamp;
 }
 
 /** Throws FORBIDDEN for people of other tenants or domains than those that may sign in. */
@@ -252,14 +263,15 @@ const otherLoginType = ({ loginType }: Account) =>
   forbidden("Incorrect login type.", { detail: `The account with this email signs in by ${loginType}.` });
 
 /** Creates a session of a locked account. Returns its token. */
-async function begin(ctx: Context, account: Account, { provider }: Identity): Promise<string> {
+async function begin(ctx: Context, account: Account, identity: Identity, settings: PublicSettings): Promise<string> {
   await ctx.db.updateTable("users").set({ lastSeenAt: now }).where("id", "=", account.id).execute();
   const sessionToken = await issueSession(ctx, account.id);
+  await keepProviderSession(ctx, sessionToken, identity, settings.checkInterval);
   ctx.audit({
     action: "login",
     actorId: account.id,
     ...auditedAccount(account),
-    diff: { provider: { new: provider } },
+    diff: { provider: { new: identity.provider } },
   });
   return sessionToken;
 }
@@ -344,6 +356,7 @@ async function convert(ctx: Context, identity: Identity, conversion: Buffer): Pr
     .set({ loginType: identity.kind, passwordHash: null, mustChangePassword: false, updatedAt: now })
     .where("id", "=", userId)
     .execute();
+  await removeFactors(ctx, userId);
   await endSessions(ctx, userId, credential.id);
   const diff = {
     loginType: { old: "password", new: identity.kind },

@@ -26,7 +26,7 @@ const audiences = {
 export interface AccountNotice {
   template: NotificationTemplate;
   audience: keyof typeof audiences;
-  /** The id of the account. Its user is not told. */
+  /** The id of the account, whose user is not told, or of another object. */
   about: string;
   labels: Record<string, string>;
 }

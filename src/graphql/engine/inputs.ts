@@ -103,8 +103,7 @@ export function trimPasted(schema: GraphQLSchema): void {
   for (const field of rootFields(schema)) {
     const { resolve, args } = field;
     const trim = trimAll(args);
-    if (resolve && trim)
-      field.resolve = (root, given, context, info) => resolve(root, trim(given), context, info);
+    if (resolve && trim) field.resolve = (root, given, context, info) => resolve(root, trim(given), context, info);
   }
 }
 

@@ -155,6 +155,10 @@ export class IdentityProviderType implements Omit<SignInProviderRow, "organizati
   @Field(() => [ClaimMappingType], { description: "Claims that give groups, organizations, and roles." })
   claimMappings!: readonly ClaimMapping[];
   @Field({ description: "Whether sign-ins apply them." }) appliesClaims!: boolean;
+  @Field({ description: "Whether people who sign out here are signed out there, too, if it has an endpoint for it." })
+  signsOut!: boolean;
+  @Field(() => Int, { description: "Seconds between two checks of people who are signed in; 0 for none." })
+  checkInterval!: number;
   @Field({ description: "Whether people are meant to sign in through it." }) isEnabled!: boolean;
   @Field({
     description: "Whether people can sign in: it is enabled, and the settings of the server declare none of its name.",

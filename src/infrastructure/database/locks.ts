@@ -13,6 +13,7 @@ export type Lock =
   | "licenses"
   | "months"
   | "owners"
+  | "provider_sessions"
   | "proxy_health"
   | "scim_keys"
   | "sign_in_providers"

@@ -76,6 +76,8 @@ export function SignInProvidersView() {
       read: mappingsIn,
     },
     { name: "appliesClaims", label: "Sign-ins apply these claims" },
+    { name: "checkInterval", label: "Time between checks of people" },
+    { name: "signsOut", label: "Sign-outs end the session there" },
     { name: "icon" },
     { name: "isEnabled", label: "People can sign in" },
   ];
