@@ -4,14 +4,15 @@ import { inNewNode } from "../runtime/node-version.js";
 
 await inNewNode(async () => {
   await import("../runtime/compile-cache.js");
-  const words = process.argv.slice(2);
+  const typed = process.argv.slice(2);
+  const words = typed[0] === "help" ? [...typed.slice(1), "--help"] : typed;
   // Users wait for their commands: these load a small part of the program.
   const { isForUsers, runForUser, suggestionFor, userHelp } = await import("../../clients/cli/run.js");
   const { asksForHelp } = await import("../runtime/command-line.js");
   const { print } = await import("../runtime/terminal.js");
   const [first] = words;
   if (isForUsers(words)) return runForUser(words);
-  if (first === undefined || first === "help" || asksForHelp([first])) return print(userHelp());
+  if (first === undefined || asksForHelp([first])) return print(userHelp());
   if (first === "--version" || first === "version") return print((await import("../runtime/versions.js")).versions());
   await import("reflect-metadata");
   const { run } = await import("./run.js");

@@ -168,7 +168,11 @@ async function outputOf(words: string[], suggestionFor: Suggest): Promise<string
   if (asksForHelp(words)) return name ? helpOf(commands[name]!) : help();
   if (!name) {
     const suggestion = suggestionFor(words, Object.keys(commands));
-    throw new UsageError(`Unknown command "${words.join(" ")}".${suggestion}`, `${steward} --help`);
+    const isOurs = ["server", ...Object.keys(commands).map((each) => each.split(" ", 1)[0])].includes(words[0]);
+    throw new UsageError(
+      `Unknown command "${words.join(" ")}".${suggestion}`,
+      `${steward} ${isOurs ? "server " : ""}--help`,
+    );
   }
   try {
     return await commands[name]!.run(words.slice(name.split(" ").length));

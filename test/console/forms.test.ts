@@ -16,6 +16,25 @@ describe("the console has forms", () => {
     await dialog().waitFor();
   }
 
+  /** Goes on with the Tab key until something has the focus, as those do who see no pointer. */
+  async function tabTo({ page, dialog }: Console, label: string): Promise<void> {
+    const wanted = dialog()
+      .getByLabel(label)
+      .or(dialog().getByRole("button", { name: label, exact: true }));
+    for (let presses = 0; presses < 60; presses++) {
+      if ((await wanted.and(page.locator(":focus")).count()) > 0) return;
+      await page.keyboard.press("Tab");
+    }
+    throw new Error(`The Tab key does not lead to ${label}.`);
+  }
+
+  const doneWithSecret = async (c: Console) => {
+    await c.dialog().locator(".secret").waitFor();
+    await tabTo(c, "Done");
+    await c.page.keyboard.press("Enter");
+    await c.dialog().waitFor({ state: "detached" });
+  };
+
   const labelsOf = ({ dialog }: Console) =>
     dialog()
       .locator("form > .field:not(.cards, .choices) > label, form > .field > legend")
@@ -210,6 +229,26 @@ describe("the console has forms", () => {
     await c.dialog().waitFor({ state: "detached" });
   });
 
+  it("after which the focus is where it was, whichever way they end", async () => {
+    const c = console();
+    await c.asOwner("/groups");
+    const hasFocus = (name: string) => c.button(name).and(c.page.locator(":focus")).waitFor();
+    await open(c, "Create a group");
+    await tabTo(c, "Cancel");
+    await c.page.keyboard.press("Enter");
+    await hasFocus("Create a group");
+    await open(c, "Create a group");
+    await c.page.keyboard.press("Escape");
+    await hasFocus("Create a group");
+    await c.asOwner("/inbox");
+    await open(c, "Write to yourself");
+    await c.enter("Title", "Focus");
+    await c.enter("Message", "It returns.");
+    await tabTo(c, "Send");
+    await c.page.keyboard.press("Enter");
+    await hasFocus("Write to yourself");
+  });
+
   it("that keep a secret which is shown once from a slip of the Escape key, unless it was copied", async () => {
     const c = console();
     await c.visit.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -322,18 +361,6 @@ describe("the console has forms", () => {
     await c.row("kept").waitFor();
   });
 
-  /** Goes on with the Tab key until something has the focus, as those do who see no pointer. */
-  async function tabTo({ page, dialog }: Console, label: string): Promise<void> {
-    const wanted = dialog()
-      .getByLabel(label)
-      .or(dialog().getByRole("button", { name: label, exact: true }));
-    for (let presses = 0; presses < 60; presses++) {
-      if ((await wanted.and(page.locator(":focus")).count()) > 0) return;
-      await page.keyboard.press("Tab");
-    }
-    throw new Error(`The Tab key does not lead to ${label}.`);
-  }
-
   interface ByKeyboard {
     path: string;
     form: string;
@@ -342,13 +369,6 @@ describe("the console has forms", () => {
     submit: string;
     shows: (c: Console) => Promise<unknown>;
   }
-
-  const doneWithSecret = async (c: Console) => {
-    await c.dialog().locator(".secret").waitFor();
-    await tabTo(c, "Done");
-    await c.page.keyboard.press("Enter");
-    await c.dialog().waitFor({ state: "detached" });
-  };
 
   const byKeyboard: readonly ByKeyboard[] = [
     {

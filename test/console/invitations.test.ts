@@ -23,6 +23,7 @@ describe("the console invites people", () => {
     await row(email, "Invitations").getByText(team.name).waitFor();
 
     // The person, in a browser without a session.
+    await page.goto("about:blank");
     await visit.clearCookies();
     await page.goto(link);
     await page.getByRole("heading", { name: "You are invited" }).waitFor();
@@ -204,6 +205,8 @@ describe("a browser of a user who must change the password", () => {
     );
     await heading("given");
     await console().text("Must be changed at the next sign-in");
+    // The console must not lead to the sign-in page at the same time.
+    await page.goto("about:blank");
     await console().visit.clearCookies();
     await open("/login?return_to=%2Fkeys");
     await page.getByLabel("Email").fill("given@example.com");

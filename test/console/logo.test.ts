@@ -68,6 +68,7 @@ describe("the console takes the logo", () => {
     expect(await stored(), "after other changes").to.deep.equal({ applicationName: "Foxglove", logoUrl });
     await c.page.locator("p.banner", { hasText: "Maintenance at noon" }).waitFor();
 
+    await c.page.goto("about:blank");
     await c.visit.clearCookies();
     await c.open("/login");
     expect(await colorOf("header img")).to.deep.equal([200, 0, 0]);

@@ -52,7 +52,7 @@ type Rows = Record<
 > &
   Record<"session" | "token" | "application", Token>;
 
-/** Stores users, keys, builds, and sessions, whose migrations come after 0069. */
+/** Stores users, keys, builds, sessions, and AI spending, whose migrations come after 0069. */
 export async function storeRowsOfBefore(url: string, given: Rows): Promise<void> {
   const {
     organization,
@@ -131,6 +131,15 @@ export async function storeRowsOfBefore(url: string, given: Rows): Promise<void>
          connect_time, reporter, connection_id)
        values ($1, $2, $3, 'box', $4, 'main', 'ssh', now() - interval '2 hours', $5, $6)`,
       [id, organization, running, ada, reporter, newId()],
+    );
+  for (const [amount, time] of [
+    [5, "now()"],
+    [7, "now()"],
+    [100, "now() - interval '40 days'"],
+  ] as const)
+    await sql.query(
+      `insert into ai_usage (id, user_id, organization_id, amount_micros, at) values ($1, $2, $3, $4, ${time})`,
+      [newId(), ada, organization, amount],
     );
   await sql.end();
 }

@@ -84,6 +84,14 @@ describe("rows from before an upgrade", function () {
     expect((await owner.graphql(keys)).provisionerKeys).to.have.length(provisionerKeys.length - 1);
   });
 
+  it("what users spent on AI this month is summed", async () => {
+    const { organizationAiSpend } = await owner.graphql(
+      `{ organizationAiSpend(organization: "earlier") { spentMicros spenders { spentMicros user { username } } } }`,
+    );
+    const spenders = [{ spentMicros: 12, user: { username: "ada" } }];
+    expect(organizationAiSpend).to.deep.equal({ spentMicros: 12, spenders });
+  });
+
   it("sessions in the connection log end with their agent, and stay open where it is not known to be gone", async () => {
     await runJob(app, "sessionEnds");
     expect(await found.ends(app, [stopped, lost, open])).to.have.deep.members([

@@ -17,15 +17,27 @@ interface Loss {
   leave: string;
 }
 
+/** Opens a dialog, and returns the focus when it goes away: browsers do so only for dialogs that stay in the document. */
+function useModal() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const box = dialog.current!;
+    const opener = document.activeElement as HTMLElement | null;
+    box.showModal();
+    return () => {
+      box.close();
+      if (!document.querySelector("dialog[open]")) opener?.focus();
+    };
+  }, []);
+  return dialog;
+}
+
 /** A dialog. Escape closes it, after a question if something is lost with it. */
 export function Dialog({ title, children, onClose, loss }: DialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const [hasInput, setHasInput] = useState(false);
   const isFilled = loss ? loss.isPresent : hasInput;
   const [isAsking, setAsking] = useState(false);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
   /** The browser closes the dialog unless it is prevented; a second request goes back to what is filled in. */
   const askFirst = (event: Event) => {
     if (!isFilled || event.target !== event.currentTarget) return;
@@ -36,7 +48,8 @@ export function Dialog({ title, children, onClose, loss }: DialogProps) {
     <dialog
       ref={dialog}
       aria-label={title}
-      onClose={onClose}
+      // Not as it goes away.
+      onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
       onInput={() => setHasInput(true)}
       onCancel={askFirst}
       // Browsers may close it at the second Escape without a word.
