@@ -77,6 +77,7 @@ export function SignInProvidersView() {
     },
     { name: "appliesClaims", label: "Sign-ins apply these claims" },
     { name: "checkInterval", label: "Time between checks of people" },
+    { name: "locksGroups", label: "Groups that it made are locked" },
     { name: "signsOut", label: "Sign-outs end the session there" },
     { name: "icon" },
     { name: "isEnabled", label: "People can sign in" },
