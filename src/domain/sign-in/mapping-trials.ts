@@ -50,7 +50,7 @@ export async function tryClaimMappings(ctx: Context, { provider: ref }: NamedPro
         .select(["s.tokensNonce as nonce", "s.tokensCiphertext as ciphertext"]),
     )
     .selectFrom("last")
-    .selectAll()
+    .select(["userId", "username", "id", "createdAt", "keyId", "nonce", "ciphertext"])
     .orderBy("createdAt", "desc")
     .limit(mostPeople)
     .execute();
