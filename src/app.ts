@@ -16,7 +16,10 @@ import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
 import { openDatabase } from "./infrastructure/database/database.js";
 import { Standby } from "./infrastructure/database/standby.js";
+import { EndpointFeed } from "./domain/event-endpoints/endpoint-feed.js";
+import { EventDeliveries } from "./domain/event-endpoints/endpoint-queue.js";
 import { InvitationMails } from "./domain/invitations/invitation-mail.js";
+import { AllowedTools } from "./domain/mcp/mcp-settings.js";
 import { Dispatcher } from "./domain/notifications/dispatch.js";
 import { InputQueue } from "./domain/tasks/input-queue.js";
 import { AgentApi } from "./infrastructure/agent-api.js";
@@ -40,6 +43,7 @@ import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { ScimRequests } from "./domain/scim/scim-requests.js";
 import { ProviderLogouts } from "./domain/sign-in/provider-logouts.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
+import { KeptCredentials } from "./domain/sign-in/kept-credentials.js";
 import { SignInProviders } from "./domain/sign-in/provider-registry.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { HealthResults } from "./domain/health/health-checks.js";
@@ -77,6 +81,7 @@ import { routeDaemons } from "./rest/provisioner-daemons.js";
 import { errorsByPath, routeRows } from "./rest/index.js";
 import { routeDocumentSchemas } from "./rest/document-schemas.js";
 import { routeInitScripts } from "./rest/init-scripts.js";
+import { routeMcp } from "./rest/mcp/route.js";
 import { routeLogos } from "./rest/logos.js";
 import { ApplicationHostPages } from "./pages/application-hosts.js";
 import { graphiqlPage } from "./pages/explorer.js";
@@ -133,6 +138,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
       await services.entitlements.start();
       await services.transports.start();
       await services.identityProviders.start();
+      await services.mcpTools.start();
       return made;
     });
     stopJobs = runInBackground(services);
@@ -144,6 +150,12 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     const auditSinks = new AuditSinks(services);
     auditSinks.start();
     closers.push(() => auditSinks.close());
+    const eventDeliveries = new EventDeliveries(services);
+    eventDeliveries.start();
+    closers.push(() => eventDeliveries.close());
+    const endpointFeed = new EndpointFeed(services);
+    endpointFeed.start();
+    closers.push(() => endpointFeed.close());
     const invitationMails = new InvitationMails(services);
     invitationMails.start();
     closers.push(() => invitationMails.close());
@@ -218,6 +230,8 @@ export async function openServices(
   closers.push(() => transports.close());
   const identityProviders = new SignInProviders({ config, database, events, vault, log });
   closers.push(() => identityProviders.close());
+  const mcpTools = new AllowedTools({ database, events, log });
+  closers.push(() => mcpTools.close());
   const seals = new Seals({ database, vault });
   const agentApi = new AgentApi(config);
   const outside = {
@@ -229,6 +243,7 @@ export async function openServices(
     vault,
     seals,
     identityProviders,
+    mcpTools,
     externalAuth,
   };
   const signIns = new LabeledCounter("method", "result");
@@ -293,6 +308,8 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   const routes = new Routes();
   routeDaemons(routes, services, contextOf, daemonSockets);
   routeRows(routes, services, schema, contextOf, browsers);
+  const mcp = routeMcp(routes, services, schema);
+  closers.push(() => mcp.close());
   routeInitScripts(routes, services);
   routeDocumentSchemas(routes, services);
   routeLogos(routes, services);
@@ -300,6 +317,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   routePages(routes, services, schema, {
     seals,
     attempts: new SignInAttempts(seals),
+    keptCredentials: new KeptCredentials(services),
     links: new BrowserLinks(),
     logouts: new ProviderLogouts(),
   });

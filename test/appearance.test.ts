@@ -410,6 +410,7 @@ describe("the pages of the server", () => {
       expect(page.body).to.not.include("Maintenance").and.not.include("<b>");
       expect(policyOf(page)).to.include("img-src 'self' data: https://cdn.example.com;");
     }
+    expect(visitors.at(-1)!.body, "an error").to.include('href="/">Back to Nova &amp; &quot;Co&quot;</a>');
     expect(visitors[0]!.body).to.include("<title>Sign in · Nova &amp; &quot;Co&quot;</title>");
     for (const at of ["/account/password", "/account/keys", "/external-auth", "/oauth2/device"]) {
       const { body } = await w.as(ada).get(at, html);

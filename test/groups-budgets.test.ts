@@ -1,10 +1,11 @@
 // Limits of groups: AI budgets and their spending, and the workspace quota.
-// Reaches for tables: an hour passes between two changes.
+// Reaches for tables: an hour passes between two changes; usage was reported before its sums were kept.
 import { expect } from "chai";
 import { changesOf } from "./support/audit.js";
+import { fillIn } from "./support/backfills.js";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
-import { letPass } from "./support/tables.js";
+import { letPass, setColumns } from "./support/tables.js";
 import { type Anything, sharedWorld } from "./support/world.js";
 
 const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
@@ -155,6 +156,42 @@ describe("AI budgets of groups", () => {
     await owner.put(path({ id: organization.id }), { spend_limit_micros: 41 });
     expect((await read()).spenders[3]).to.deep.equal({ spentMicros: 30, limitMicros: 41, user: { id: dee!.id } });
     expect((await w().as(ada!).failure(query, { organization: organization.id })).code).to.equal("FORBIDDEN");
+  });
+
+  it("count what many concurrent reports say of the same users, in any order, and large amounts up to what JSON holds", async () => {
+    const people = await w().users("ada", "bob", "cyd");
+    const owner = w().as(w().owner);
+    const entriesOf = (n: number) => {
+      const entries = people.map(({ id }, at) => ({ id: newId(), userId: id, amountMicros: at + 1 }));
+      return n % 2 === 0 ? entries : entries.toReversed();
+    };
+    const reports = Array.from({ length: 8 }, (_, n) => owner.graphql(record, { entries: entriesOf(n) }));
+    for (const { recordAiUsage } of await Promise.all(reports)) expect(recordAiUsage.recorded).to.equal(3);
+    for (const [at, { id }] of people.entries())
+      expect((await owner.graphql(spend, { user: id })).aiSpend.spentMicros).to.equal(8 * (at + 1));
+
+    const most = Number.MAX_SAFE_INTEGER;
+    for (const _ of [1, 2]) {
+      const entries = [1, 2].map(() => ({ id: newId(), userId: people[0]!.id, amountMicros: most }));
+      await owner.graphql(record, { entries });
+    }
+    expect((await owner.graphql(spend, { user: people[0]!.id })).aiSpend.spentMicros).to.equal(most);
+  });
+
+  it("count once what was reported before sums were kept", async () => {
+    const [ada] = await w().users("ada");
+    const owner = w().as(w().owner);
+    const spent = async () => (await owner.graphql(spend, { user: ada!.id })).aiSpend.spentMicros;
+    const usage = { user_id: ada!.id, organization_id: w().defaultOrganization, amount_micros: 7 };
+    const monthStart = (await owner.graphql(spend, { user: ada!.id })).aiSpend.periodStart;
+    const earlier = new Date(Date.parse(monthStart) - 1).toISOString();
+    await insert(w(), { ai_usage: [earlier, "now", "now"].map((at) => ({ ...usage, id: newId(), at })) });
+    await setColumns(w(), "ai_usage", { user_id: ada!.id }, { is_summed: false });
+    // 3 were reported since.
+    await setColumns(w(), "ai_month_spending", { user_id: ada!.id }, { amount_micros: 3 });
+    expect(await fillIn(w(), "0126-ai-month-spending")).to.deep.equal([1]);
+    expect(await fillIn(w(), "0126-ai-month-spending")).to.deep.equal([0]);
+    expect(await spent()).to.equal(17);
   });
 
   it("let permitted callers record usage, all of it or nothing", async () => {

@@ -123,12 +123,15 @@ describe("invitations", () => {
     const taken = await owner().failure(inviteDocument, { input: { email: ada.email.toUpperCase() } });
     expect([taken.code, fields(taken)]).to.deep.equal(["CONFLICT", ["input.email"]]);
     const email = newEmail();
-    const { link } = await invite(owner(), { email });
+    const { invitation, link } = await invite(owner(), { email });
     const twice = await owner().failure(inviteDocument, { input: { email: email.toUpperCase() } });
     expect([twice.code, fields(twice)]).to.deep.equal(["CONFLICT", ["input.email"]]);
 
     // The address gets an account in another way: the holder of the link learns no more than of any wrong link.
+    const hasAccount = async () => (await invitationOf(owner(), invitation.id)).hasAccount;
+    expect(await hasAccount()).to.equal(false);
     await owner().graphql(createUser, { input: { email, username: "quicker", password: goodPassword } });
+    expect(await hasAccount()).to.equal(true);
     const late = await w.nobody.failure(...accepting(link));
     const wrong = await w.nobody.failure(...accepting(link!.replace(/.$/, (end) => (end === "x" ? "y" : "x"))));
     const plain = ({ errors }: typeof late) => {
@@ -137,6 +140,9 @@ describe("invitations", () => {
     };
     expect(plain(late)).to.deep.equal(plain(wrong));
     expect(late.code).to.equal("NOT_FOUND");
+    // One that has ended says how it ended.
+    await revoke(owner(), invitation.id);
+    expect(await invitationOf(owner(), invitation.id)).to.include({ status: "REVOKED", hasAccount: false });
   });
 
   it("take an address from a user whom an identity provider deleted", async () => {

@@ -1,5 +1,6 @@
 // The pages of objects, to which notifications link.
 import { expect } from "chai";
+import { makeEndpoint } from "./support/event-receiver.js";
 import { newId } from "./support/ids.js";
 import { echo, makeTemplate } from "./support/templates.js";
 import { type Person, world } from "./support/world.js";
@@ -55,6 +56,14 @@ describe("the page", () => {
     expect(page.body).to.include("Fix &lt;it&gt;");
     for (const text of [body.name, ada.username, "pending"]) expect(page.body).to.include(`<dd>${text}</dd>`);
     expect(await visit(`/tasks/${body.id}`, await w().user("eve"))).to.include({ status: 404 });
+  });
+
+  it("of an event endpoint shows its name and its status", async () => {
+    const { id } = await makeEndpoint(w(), "https://events.example.com/", { name: "<Chat>" });
+    const page = await visit(`/event-endpoints/${id}`, w().owner);
+    expect(page).to.include({ status: 200 });
+    for (const text of ["&lt;Chat&gt;", "<dd>active</dd>"]) expect(page.body).to.include(text);
+    expect(await visit(`/event-endpoints/${id}`, await w().user("eve"))).to.include({ status: 404 });
   });
 
   it("is not found if the object is missing or unreadable, and asks to sign in first", async () => {

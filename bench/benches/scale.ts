@@ -74,8 +74,9 @@ async function measureAll(run: Run): Promise<Row[]> {
   }
   run.progress("scale: the mix of all kinds");
   const stop = await measure(site, run);
-  const mix = await site.clients.run(kinds, times.peak);
+  const { times: mix, failures } = await site.clients.run(kinds, times.peak);
   const spent = await stop();
+  if (run.isWhole && failures.length > 0) throw failures[0];
   run.progress("scale: one replica and two");
   const gains = await measureReplicas(site, run.isQuick ? 2 : 5, times.replicas);
   const figures: Figures = {
@@ -92,7 +93,12 @@ async function measureAll(run: Run): Promise<Row[]> {
   }
   return [
     ...units(costs),
-    { bench: "mix", what: "all kinds at their rates", cost: p99(mix), ratio: `${figures.overhead} × the unit costs` },
+    {
+      bench: "mix",
+      what: "all kinds at their rates",
+      cost: `${p99(mix)}, ${failures.length} failures`,
+      ratio: `${figures.overhead} × the unit costs`,
+    },
     { bench: "memory", what: "the larger replica", cost: `${figures.replica} MB RSS` },
     ...Object.entries(gains).map(([what, gain]) => ({
       bench: "two replicas by one",

@@ -32,6 +32,17 @@ export const protocols = ({ users: userCount, apiKeys: count }: Size) => `
     now(), now() + interval '365 days', now() - n * interval '1 second', now()
   from generate_series(0, ${count - 1}) n;
 
+  insert into event_endpoints (id, created_at, updated_at, organization_id, name, url, state, maker_id, position)
+  select ${sqlId("7", "n")}, now(), now(), (select id from organizations where is_default), 'Endpoint ' || n,
+    'https://events.example.com/' || n, 'paused', '${known.user(users.owner)}', 0
+  from generate_series(0, 19) n;
+
+  insert into event_deliveries (id, endpoint_id, event_id, number, type, created_at, state, attempts, next_attempt_at, expires_at,
+    finished_at)
+  select ${sqlId("7", "n")}, ${sqlId("7", "case when n < 1000 then n % 20 else 0 end")}, ${sqlId("4", "n")}, n, 'group.create',
+    now() - n * interval '1 second', case when n % 1000 = 7 then 'failed' else 'delivered' end, 1, now(), now(), now()
+  from generate_series(0, ${Math.min(count, 50_000) - 1}) n;
+
   insert into scim_keys (id, name, source, organization_ids, token_hash, created_at)
   select 'scim' || lpad(n::text, 6, '0'), 'Key ' || n, 'directory-' || n, array[(select id from organizations where is_default)],
     decode(md5(n::text), 'hex'), now() - n * interval '1 day'

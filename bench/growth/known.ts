@@ -34,6 +34,7 @@ export const known = {
   auditEvent: (nr: number) => numbered("4", nr),
   workspace: (nr: number) => numbered("5", nr),
   connection: (nr: number) => numbered("6", nr),
+  eventEndpoint: numbered("7", 0),
   proxy: (nr: number) => numbered("9", nr),
   template: (nr: number) => numbered("a", nr),
   target: (nr: number) => numbered("b", nr),

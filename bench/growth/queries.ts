@@ -188,6 +188,20 @@ export const lists = [
     filters: { active: "active: true", gone: "active: false" },
   }),
   ...list({
+    field: "eventEndpoints",
+    nodes: "id name url eventTypes state maker { id username } secrets { id } queuedCount deliveredAt lastFailure",
+    roles: ["owner", "administrator"],
+    filters: { organization: `organization: "default"`, state: "state: ACTIVE" },
+  }),
+  ...list({
+    field: "eventEndpoint",
+    connection: "deliveries",
+    within: (connection) => `eventEndpoint(id: "${known.eventEndpoint}") { ${connection} }`,
+    nodes: "id eventId type state attempts sequence createdAt nextAttemptAt finishedAt log { time status excerpt }",
+    roles: ["owner", "administrator"],
+    filters: { state: "state: FAILED", type: `type: "group.update"` },
+  }),
+  ...list({
     field: "connectionLogs",
     nodes: `id connectTime type ip workspaceId workspaceName agentName organization { id name }
       workspaceOwner { id username } sshInfo { connectionId disconnectTime } webInfo { slugOrPort statusCode }`,
@@ -229,6 +243,7 @@ export const points = [
     "days of one organization": `organization: "default", timeZone: "Europe/Berlin"`,
   }),
   ...point("encryptionStatus", ["owner"], { "": "", exact: "exact: true" }),
+  ...point("eventDelivery", ["owner", "administrator"], { "": `id: "${known.eventEndpoint}"` }),
   ...point("group", ["owner", "administrator", "member"], {
     "largest, by id": `group: "${known.group(0)}"`,
     "of 50, by id": `group: "${known.fiftyMembers}"`,
@@ -258,6 +273,7 @@ export const points = [
     "by id": `user: "${known.user(users.zebulon)}"`,
     "by username": `user: "zebulon"`,
   }),
+  ...point("secondFactors", ["member"], { "": me }),
   ...point("userIdentities", ["member"], { "": me }),
   ...point("userSecret", ["member"], { "": `${me}, name: "secret-1"` }),
   ...point("userSecretUsage", ["member"], { "": me }),

@@ -22,7 +22,7 @@ const drainTimeout = 60_000;
 /** Milliseconds after which an idle connection is not used again: before the server closes it. */
 const idleTime = 2_000;
 
-/** Requests to servers in turn, at times of their own (open loop) or one after the other (closed loop). Any failure ends a run. */
+/** Requests to servers in turn, at times of their own (open loop) or one after the other (closed loop). */
 export class Clients implements Disposable {
   /** Connections without a pending request, by server. */
   readonly #idle: Array<Array<{ connection: Connection; since: number }>>;
@@ -43,22 +43,23 @@ export class Clients implements Disposable {
 
   /**
    * Begins each kind's operations at its rate, at random moments, whether or not earlier ones have ended, and waits for all of
-   * them. Resolves to the milliseconds from the moment at which each operation was due to its response, by kind.
+   * them. Resolves to the milliseconds from the moment at which each operation was due to its response, by kind, and the failures.
    */
-  async run(kinds: readonly Kind[], milliseconds: number): Promise<ReadonlyMap<string, number[]>> {
+  async run(kinds: readonly Kind[], milliseconds: number) {
     const times = new Map(kinds.map(({ name }) => [name, [] as number[]]));
-    const pending: Array<Promise<void>> = [];
+    const pending: Array<Promise<unknown>> = [];
+    const failures: unknown[] = [];
     const gap = ({ perSecond }: Kind) => (-Math.log(1 - random()) * 1_000) / perSecond;
     const begun = performance.now();
     const dues = kinds.map((kind) => begun + gap(kind));
     for (let now = begun; now < begun + milliseconds; now = performance.now()) {
       for (const [nr, kind] of kinds.entries())
         for (; dues[nr]! <= now; dues[nr]! += gap(kind))
-          pending.push(this.#perform(kind, times.get(kind.name)!, dues[nr]!));
+          pending.push(this.#perform(kind, times.get(kind.name)!, dues[nr]!).catch((error) => failures.push(error)));
       await sleep(1);
     }
     await inTime(drainTimeout, Promise.all(pending), `Operations do not end.`);
-    return times;
+    return { times, failures };
   }
 
   /** Performs operations of one kind, `concurrent` at a time, each after the end of the one before. Resolves to their number. */

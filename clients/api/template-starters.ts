@@ -4,7 +4,7 @@ interface Starter {
   name: string;
   title: string;
   sentence: string;
-  document: object;
+  document: { variables?: ReadonlyArray<{ name: string; description: string }> } & Record<string, unknown>;
 }
 
 const schema = "steward.template/1";

@@ -1,7 +1,8 @@
 // The form of the commands of users: their arguments and options are declared, and help and parsing follow from that.
-import { type Command, helpOf, parseWords, UsageError } from "../../src/runtime/command-line.js";
+import { type Command, helpOf, parseWords, UnknownOption, UsageError } from "../../src/runtime/command-line.js";
+import { closest } from "./closest.js";
 import type { Api } from "./api.js";
-import { ApiFailure } from "./failures.js";
+import { ApiFailure, noSuch } from "./failures.js";
 import type { Output } from "./output.js";
 
 interface Option {
@@ -95,11 +96,9 @@ export function command<Declared extends Options = Options>({
         const type = kind === "flag" ? ("boolean" as const) : ("string" as const);
         return [name, { type, multiple: kind === "texts" }] as const;
       });
-      const { values, positionals } = parseWords({
-        args: words,
-        options: Object.fromEntries(config),
-        allowPositionals: true,
-      });
+      const { values, positionals } = suggesting(Object.keys(declared), () =>
+        parseWords({ args: words, options: Object.fromEntries(config), allowPositionals: true }),
+      );
       if (positionals.length < least || positionals.length > most) throw new UsageError(countFault(least, most));
       const empty = { flag: false, text: undefined, texts: [] };
       const complete = Object.entries(declared).map(([name, { kind }]) => [name, values[name] ?? empty[kind]]);
@@ -113,18 +112,39 @@ export function command<Declared extends Options = Options>({
         isHttpAllowed,
         run: (rest) =>
           run({ ...rest, words: positionals, options: given, server, isHttpAllowed }).catch((error: unknown) => {
-            throw nameMissing(positionals, error);
+            throw nameMissing(usage, positionals, error);
           }),
       };
     },
   };
 }
 
+/** Names the option that was probably meant, if there is none of the name. */
+function suggesting<Result>(options: readonly string[], parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    const meant = error instanceof UnknownOption && closest(error.option.replace(/^--/, ""), options);
+    throw meant ? new UnknownOption(error.option, ` Did you mean "--${meant}"?`) : error;
+  }
+}
+
+/** The kinds of objects that commands name, by the first word of the command. */
+const kinds = new Map(
+  ["workspace", "task", "template", "user", "group", "token", "secret"].map((kind) => [`${kind}s`, kind]),
+);
+
+/** Commands whose argument is no object that exists. */
+const makers = new Set(["create", "invite", "set", "init", "push"]);
+
 /** Says what was not found, if only one object was named. */
-const nameMissing = ([reference, ...more]: readonly string[], error: unknown): unknown =>
-  error instanceof ApiFailure && error.code === "NOT_FOUND" && reference !== undefined && more.length === 0
-    ? new ApiFailure(`${reference}: ${error.message}`, error.details)
-    : error;
+function nameMissing(usage: string, [reference, ...more]: readonly string[], error: unknown): unknown {
+  if (!(error instanceof ApiFailure) || error.code !== "NOT_FOUND" || reference === undefined || more.length > 0)
+    return error;
+  const [group = "", verb = ""] = usage.split(" ");
+  const kind = makers.has(verb) ? undefined : kinds.get(group);
+  return kind === undefined ? new ApiFailure(`${reference}: ${error.message}`, error.details) : noSuch(kind, reference);
+}
 
 const countArguments = (count: number) => `${count} argument${count === 1 ? "" : "s"}`;
 

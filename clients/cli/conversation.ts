@@ -18,6 +18,7 @@ export async function showConversation(
   const { task: found } = await api.run(TaskConversation, task);
   const { id, status, logs } = found!;
   if (!isFollowed) {
+    if (logs.entries.length === 0) output.note(`Nothing has been said yet. The task is ${words(status)}.`);
     logs.entries.forEach((entry) => print(output, entry));
     return;
   }

@@ -98,9 +98,14 @@ export class Interrupted extends Error {}
 /** The command failed, for a reason that the message explains. */
 export class Failed extends Error {}
 
+const noSuchText = (what: string) => `There is no ${what}, or you do not have access to it.`;
+
+/** The failure that there is no object of a kind by a name or an ID. */
+export const noSuch = (kind: string, reference: string): Failed => new Failed(noSuchText(`${kind} "${reference}"`));
+
 /** Reads an object. Throws `Failed`, which names it as `what`, if there is none. */
 export async function existing<Found>(what: string, read: Promise<Found | null | undefined>): Promise<Found> {
-  const missing = () => new Failed(`There is no ${what}, or you do not have access to it.`);
+  const missing = () => new Failed(noSuchText(what));
   const found = await read.catch((error: unknown) => {
     throw error instanceof ApiFailure && error.code === "NOT_FOUND" ? missing() : error;
   });

@@ -48,6 +48,9 @@ export const init = command({
     const starter = starters.find(({ name }) => name === wanted);
     if (!starter) throw new UsageError(`--starter must be one of ${names}.`);
     const path = await writeDocument(directory, starter.document, options.force);
+    const variables = starter.document.variables ?? [];
+    for (const { name, description } of variables)
+      output.note(`Set ${name} in ${join(directory, "variables.json")}: ${description}`);
     output.done(
       { path, starter: starter.name },
       `${path} is written. To create the template: templates push ${directory}`,

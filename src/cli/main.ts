@@ -11,8 +11,8 @@ await inNewNode(async () => {
   const { print } = await import("../runtime/terminal.js");
   const [first] = words;
   if (isForUsers(words)) return runForUser(words);
-  if (first === undefined || asksForHelp([first])) return print(userHelp());
-  if (first === "--version") return print((await import("../runtime/versions.js")).versions());
+  if (first === undefined || first === "help" || asksForHelp([first])) return print(userHelp());
+  if (first === "--version" || first === "version") return print((await import("../runtime/versions.js")).versions());
   await import("reflect-metadata");
   const { run } = await import("./run.js");
   await run(words, suggestionFor);

@@ -1,7 +1,12 @@
 // Commands for operators. They read the same environment variables as the server.
 import { explainsItself } from "../app.js";
 import { type Context, type Services, systemContext } from "../domain/kernel/context.js";
-import { type Administrator, createAdministrator, recoverAccess } from "../domain/deployment/administrators.js";
+import {
+  type Administrator,
+  createAdministrator,
+  recoverAccess,
+  recoverFactors,
+} from "../domain/deployment/administrators.js";
 import { migrate } from "../domain/deployment/boot.js";
 import { readDeploymentId } from "../domain/deployment/deployment.js";
 import { configuredKeys } from "../domain/encryption/encryption-keys.js";
@@ -54,6 +59,16 @@ const commands: Record<string, Command> = {
       const administrator = await act(services, (ctx) => recoverAccess(ctx, email!));
       await sendHints(services);
       return formatLogin(administrator);
+    }),
+  },
+  "admin reset-factors": {
+    usage: "admin reset-factors --email E",
+    summary: "Remove the second factors of a user who has lost them, and end the user's sessions.",
+    options: [["--email E", "Email address of the user."]],
+    run: onDatabase(["email"], async (services, { email }) => {
+      const removed = await act(services, (ctx) => recoverFactors(ctx, email!));
+      await sendHints(services);
+      return removed ? "The second factors are removed." : "The user has no second factor.";
     }),
   },
   "encryption status": {

@@ -166,6 +166,9 @@ export const settings = {
 
   passwordAuth:             setting("STEWARD_PASSWORD_AUTH",                yesOrNo,                   "true", "Whether users can sign in with a password."),
   loginFailuresPerHour:     setting("STEWARD_LOGIN_FAILURES_PER_HOUR",      perTime,                   "100", "Wrong passwords per hour and email address, across all client addresses. Addresses from which the user has signed in are counted separately. 0 means unlimited."),
+  secondFactors:            setting("STEWARD_SECOND_FACTORS",               oneOf("off", "optional", "required"), "optional", "Whether users with a password can have a second factor, or must add one before they can do anything else. If off, sign-in asks for none, also not for those that exist."),
+  stepUp:                   setting("STEWARD_STEP_UP",                      oneOf("off", "factors", "always"), "factors", "Whose sessions prove again who their user is before they give lasting or wider access, such as keys, roles, and secrets: none (off), those of accounts with a second factor, or all."),
+  stepUpAfter:              setting("STEWARD_STEP_UP_AFTER",                duration("1m", "1d"),      "10m", "Age at which such a proof does not count any more."),
   hashConcurrency:          setting("STEWARD_HASH_CONCURRENCY",             wholeNumber(1, 128),       hashers, "Maximum number of passwords hashed concurrently.", { defaultInWords: "half the number of cores, at least 1" }),
   passcodeLifetime:         setting("STEWARD_OTP_LIFETIME",                 duration("1m", "24h"),     "20m", "Lifetime of a one-time passcode."),
   startLimit:               setting("STEWARD_START_LIMIT",                  duration("1s", "1d"),      "15m", "Time in which the agents and apps of a started workspace have to be ready. Later, the workspace and its task count as unhealthy."),

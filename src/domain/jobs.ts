@@ -9,6 +9,7 @@ import { connectionLogPurge } from "./connection-logs/connection-logs.js";
 import { sessionEnds } from "./connection-logs/ended-sessions.js";
 import { clockJob } from "./deployment/clock.js";
 import { zoneCheck } from "./deployment/zone-check.js";
+import { deliveryLimit, deliveryPurge } from "./event-endpoints/event-deliveries.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
 import { invitationPurge } from "./invitations/invitations.js";
@@ -75,6 +76,8 @@ const jobs: readonly Job[] = [
   unusedClientPurge,
   conversionPurge,
   daemonPurge,
+  deliveryLimit,
+  deliveryPurge,
   failureReports,
   goneReplicaPurge,
   healthJob,

@@ -6,6 +6,7 @@ import type { Seals } from "./deployment/signed-values.js";
 import type { Entitlements } from "./entitlements/entitlements.js";
 import type { ExternalAuthRegistry } from "./external-auth/registry.js";
 import type { HealthResults } from "./health/health-checks.js";
+import type { AllowedTools } from "./mcp/mcp-settings.js";
 import type { Transports } from "./notifications/transports.js";
 import type { DocumentFetches } from "./oauth2/document-fetches.js";
 import type { DocumentProbe } from "./oauth2/document-probe.js";
@@ -46,5 +47,7 @@ declare module "./kernel/context.js" {
     health: HealthResults;
     /** The providers at which users sign in. */
     identityProviders: SignInProviders;
+    /** The tools of the MCP server that programs may use. */
+    mcpTools: AllowedTools;
   }
 }

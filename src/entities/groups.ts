@@ -114,14 +114,7 @@ GroupAiBudgetSchema.setClass(GroupAiBudget);
 export const AiUsageSchema = defineEntity({
   name: "AiUsage",
   tableName: "ai_usage",
-  indexes: [
-    { name: "ai_usage_user_index", properties: ["user", "organization", "at"] },
-    {
-      name: "ai_usage_month_index",
-      expression:
-        "create index ai_usage_month_index on ai_usage (organization_id, at) include (user_id, amount_micros)",
-    },
-  ],
+  indexes: [{ name: "ai_usage_user_index", properties: ["user", "organization", "at"] }],
   properties: {
     id: p.uuid().primary(),
     user: () => p.manyToOne(User).ref().deleteRule("cascade"),
@@ -129,7 +122,26 @@ export const AiUsageSchema = defineEntity({
     taskId: p.uuid().nullable(),
     amountMicros: p.bigint("number"),
     at: moment(),
+    /** Whether it is part of the sum of its month: all but what was reported before there were sums. */
+    isSummed: p.boolean().default(true),
   },
 });
 export class AiUsage extends AiUsageSchema.class {}
 AiUsageSchema.setClass(AiUsage);
+
+/** The sum of what a user spent on AI in an organization in a month. A trigger adds each amount that is reported. */
+export const AiMonthSpendingSchema = defineEntity({
+  name: "AiMonthSpending",
+  tableName: "ai_month_spending",
+  indexes: [{ name: "ai_month_spending_user_index", properties: ["user"] }],
+  properties: {
+    organization: () => p.manyToOne(Organization).ref().primary().deleteRule("cascade"),
+    /** When the month (UTC) begins. */
+    month: moment().primary(),
+    user: () => p.manyToOne(User).ref().primary().deleteRule("cascade"),
+    /** At most what JSON numbers hold. */
+    amountMicros: p.bigint("number"),
+  },
+});
+export class AiMonthSpending extends AiMonthSpendingSchema.class {}
+AiMonthSpendingSchema.setClass(AiMonthSpending);

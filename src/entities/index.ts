@@ -19,8 +19,16 @@ export {
 export { ConnectionLogSchema } from "./connection-logs.js";
 export { DeploymentSchema } from "./deployment.js";
 export { EncryptionKeySchema } from "./encryption.js";
+export { EventDeliverySchema, EventEndpointSchema, EventEndpointSecretSchema } from "./event-endpoints.js";
 export { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
-export { AiUsageSchema, GroupAiBudgetSchema, GroupMemberSchema, GroupSchema, MemberChangeSchema } from "./groups.js";
+export {
+  AiMonthSpendingSchema,
+  AiUsageSchema,
+  GroupAiBudgetSchema,
+  GroupMemberSchema,
+  GroupSchema,
+  MemberChangeSchema,
+} from "./groups.js";
 export { HealthCheckSchema, ServerReplicaSchema } from "./health.js";
 export { InvitationSchema } from "./invitations.js";
 export { LicenseSchema } from "./licenses.js";
@@ -55,6 +63,7 @@ export {
 export { QuietHoursSchema } from "./quiet-hours.js";
 export { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
 export { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
+export { AuthenticatorSchema, RecoveryCodeSchema } from "./second-factors.js";
 export {
   ClaimedGiftSchema,
   LoginConversionSchema,

@@ -111,6 +111,11 @@ export const OAuth2GrantSchema = defineEntity({
       name: "oauth2_grants_made_by_index",
       expression: "create index oauth2_grants_made_by_index on oauth2_grants (made_by) where made_by is not null",
     },
+    {
+      name: "oauth2_grants_audience_index",
+      expression:
+        "create index oauth2_grants_audience_index on oauth2_grants ((audiences[1]), id) where revoked_at is null",
+    },
   ],
   properties: {
     id: p.uuid().primary(),

@@ -62,6 +62,8 @@ export const ApiKeySchema = defineEntity({
     createdAt: moment(),
     /** Accurate to 5 minutes. */
     lastUsedAt: moment().nullable(),
+    /** When the user of a session last proved again who that is; null if only at sign-in. */
+    provedAt: moment().nullable(),
     expiresAt: moment().index("api_keys_expiry_index"),
     /** When its user was last told that it ends soon. */
     endNoticedAt: moment().nullable(),

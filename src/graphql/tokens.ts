@@ -181,7 +181,7 @@ export class TokensResolver {
     return { revokedCount: await revokeSessions(ctx) };
   }
 
-  @Access({ anyScope: true, changesPassword: true, openTo: ["session", "token", "application"] })
+  @Access({ anyScope: true, changesPassword: true, addsFactor: true, openTo: ["session", "token", "application"] })
   @Mutates(
     "Revokes the credential that authenticates the request, whatever its scopes. OAuth2 applications revoke theirs with `revokeOAuth2Token`.",
     {

@@ -10,7 +10,7 @@ import type { RequestObserver } from "./request-log.js";
 import type { Unread } from "./slow-clients.js";
 
 /** Paths whose responses are for their caller alone and must not be stored. */
-const confidential = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
+const confidential = /^\/(api\/v2|graphql|oauth2|mcp)(\/|$)/;
 
 /** Paths whose responses may contain tokens (RFC 6749 §5.1). */
 const ofOAuth = /^\/oauth2(\/|$)/;

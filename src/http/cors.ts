@@ -21,6 +21,7 @@ const forAll: ReadonlyArray<readonly [path: RegExp, methods: string]> = [
   [/^\/schemas\//, "GET, HEAD"],
   [/^\/oauth2\/(register|tokens|revoke|introspect|device_authorization)$/, "POST"],
   [/^\/oauth2\/clients\/[^/]+$/, "GET, HEAD, PUT, DELETE"],
+  [/^\/mcp$/, "POST"],
 ];
 
 /** `*` does not cover `Authorization` (Fetch Standard, CORS-preflight fetch). */

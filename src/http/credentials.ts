@@ -10,8 +10,8 @@ const sessionHeader = "service-session-token";
 const proxyHeader = "service-proxy-token";
 export const sessionCookie = "service_session_token";
 
-/** Where requests enter. Under `/scim`, cookies and session headers do not count. */
-export type Surface = "api" | "page" | "scim";
+/** Where requests enter. Under `/scim` and at `/mcp`, cookies and session headers do not count. */
+export type Surface = "api" | "page" | "scim" | "mcp";
 
 /** Where a request enters. Forms of pages carry their CSRF token in a field. */
 export interface Entry {
@@ -96,6 +96,7 @@ const anyone: readonly Prefix[] = [...users, "stwi_"];
 const readers: readonly Reader[] = [
   { read: header(sessionHeader), by: "authenticate", takes: users, surfaces: all, takesAccessTokens: true },
   { read: bearer, by: "authenticateAuthorization", takes: anyone, surfaces: all, takesAccessTokens: true },
+  { read: bearer, by: "authenticate", takes: users, surfaces: ["mcp"], takesAccessTokens: true },
   { read: cookieFromOurPages, by: "authenticateUser", takes: users, surfaces: all, needsCsrfToken: true },
   { read: cookieOfNavigation, by: "authenticateUser", takes: users, surfaces: ["page"], needsCsrfToken: true },
   { read: header(proxyHeader), by: "authenticateProxy", takes: ["stwp_"], surfaces: all },

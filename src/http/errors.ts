@@ -12,6 +12,15 @@ export class TransportError extends Error {
   }
 }
 
+const noRoute = "Route not found.";
+
+/** The path is not known. */
+export const routeNotFound = (): TransportError => new TransportError(404, noRoute);
+
+/** The heading of the page of an error. */
+export const titleOf = ({ message }: TransportError): string =>
+  message === noRoute ? "This page does not exist." : message;
+
 /** The path is known, but not with this method. */
 export const methodNotAllowed = (...allowed: string[]): TransportError =>
   new TransportError(405, "Method not allowed.", undefined, { Allow: allowed.join(", ") });
@@ -20,6 +29,7 @@ const statuses: Record<ErrorCode, number> = {
   BAD_USER_INPUT: 400,
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
+  STEP_UP_REQUIRED: 403,
   NOT_FOUND: 404,
   CONFLICT: 409,
   RATE_LIMITED: 429,
@@ -36,6 +46,8 @@ export function statusOf(failure: DomainError | TransportError): number {
 
 export interface ChallengeDetails {
   accessUrl: string;
+  /** The path of the resource that a token has to be for, such as `/mcp`. Default: the whole of this server. */
+  resource?: string;
   /** The scopes that the operation needs. */
   scopes?: readonly string[];
   /** Whether the caller sent a credential. */
@@ -61,7 +73,7 @@ export function failureHeaders(
  * names all scopes that the operation needs, or that the credential lacks, so that clients can request them together.
  */
 function challengeOf(failure: DomainError, details: ChallengeDetails): string | undefined {
-  const { requiredScopes, oauthError, detail } = failure.details;
+  const { requiredScopes, oauthError, detail, reason, maxAge } = failure.details;
   const { scopes = [], isChallenged: challenged } = details;
   if (requiredScopes)
     return bearer({
@@ -69,6 +81,9 @@ function challengeOf(failure: DomainError, details: ChallengeDetails): string | 
       error: "insufficient_scope",
       scope: requiredScopes.join(" "),
     });
+  // RFC 9470 §3.
+  if (reason === "insufficient_user_authentication")
+    return bearer({ error: reason, error_description: detail, max_age: String(maxAge) });
   if (failure.code !== "UNAUTHENTICATED") return undefined;
   // Tokens of the protocol itself are for no resource.
   if (oauthError) return bearer({ error: challenged ? oauthError : undefined });
@@ -79,8 +94,9 @@ function challengeOf(failure: DomainError, details: ChallengeDetails): string | 
   });
 }
 
-/** Where to read about this server as a resource, whichever part of it was requested. */
-const metadataOf = ({ accessUrl }: ChallengeDetails): string => `${accessUrl}/.well-known/oauth-protected-resource`;
+/** Where to read about this server as a resource, or about a part of it that takes tokens of its own. */
+const metadataOf = ({ accessUrl, resource = "" }: ChallengeDetails): string =>
+  `${accessUrl}/.well-known/oauth-protected-resource${resource}`;
 
 function bearer(parameters: Record<string, string | undefined>): string {
   const given = Object.entries({ realm: "steward", ...parameters }).flatMap(([name, value]) =>

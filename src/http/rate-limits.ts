@@ -17,7 +17,7 @@ export function quotaHeaders({ quotas }: RequestDetails): Record<string, string>
 }
 
 /** Paths whose requests are counted later, once their caller or the account they try is known. */
-const countedLater = /^\/(api\/v2|graphql|oauth2|scim\/v2)(\/|$)/;
+const countedLater = /^\/(api\/v2|graphql|oauth2|scim\/v2|mcp)(\/|$)/;
 
 /** Counts requests without a caller by address: pages, their assets, and API descriptions. */
 export const countVisitors =

@@ -1,5 +1,5 @@
 import { Router } from "@koa/router";
-import { methodNotAllowed, TransportError } from "./errors.js";
+import { methodNotAllowed, routeNotFound } from "./errors.js";
 import type { Middleware, Routed, State } from "./exchange.js";
 
 /**
@@ -28,7 +28,7 @@ export class Routes {
     return (http) => {
       const rejectRoute = () => {
         const methods = new Set(http.matched?.flatMap((route) => route.methods));
-        throw methods.size > 0 ? methodNotAllowed(...[...methods].sort()) : new TransportError(404, "Route not found.");
+        throw methods.size > 0 ? methodNotAllowed(...[...methods].sort()) : routeNotFound();
       };
       const router = routers.get(startOf(http.path));
       return router ? router(http, rejectRoute) : rejectRoute();

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { hasAllKeys } from "../domain/encryption/encryption-keys.js";
 import type { Services } from "../domain/kernel/context.js";
 import { localNames } from "../infrastructure/http.js";
-import { TransportError } from "../http/errors.js";
+import { routeNotFound, TransportError } from "../http/errors.js";
 import type { Http, Middleware, Routed, State } from "../http/exchange.js";
 import { isWithin, loopback } from "../http/request-details.js";
 import type { Metrics } from "./metrics.js";
@@ -90,7 +90,7 @@ export function health(
   });
 
   router.get("/metrics", async (http) => {
-    if (!mayScrape(http)) throw new TransportError(404, "Route not found.");
+    if (!mayScrape(http)) throw routeNotFound();
     const { registry } = metrics;
     http.set("Content-Type", registry.contentType);
     http.body = await registry.metrics();

@@ -6,6 +6,11 @@ import type { StatusPage, Visit } from "./visit.js";
 const pages: ReadonlyArray<{ path: string; name: string; isOffered?: (visit: Visit) => boolean }> = [
   { path: "/", name: "Overview" },
   { path: "/account/password", name: "Password" },
+  {
+    path: "/account/second-factor",
+    name: "Second factor",
+    isOffered: ({ services: { config } }) => config.passwordAuth && config.secondFactors !== "off",
+  },
   { path: "/account/keys", name: "Sessions and keys" },
   { path: "/external-auth", name: "Linked accounts" },
   { path: "/account/applications", name: "Applications", isOffered: ({ services }) => services.config.oauth2Enabled },

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { TransportError } from "../http/errors.js";
+import { routeNotFound } from "../http/errors.js";
 import { type Http, keptForGood } from "../http/exchange.js";
 import type { Routes } from "../http/routes.js";
 import { programFile } from "../runtime/program-files.js";
@@ -79,7 +79,7 @@ const encodings: Record<string, string> = { br: ".br", gzip: ".gz", identity: ""
 
 /** Sends a file that browsers may cache for good: its name changes with its content. */
 async function sendAsset(http: Http, file: string, names: ReadonlySet<string>): Promise<void> {
-  if (!names.has(file)) throw new TransportError(404, "Route not found.");
+  if (!names.has(file)) throw routeNotFound();
   const encoding = http.acceptsEncodings(...Object.keys(encodings)) || "identity";
   http.type = extname(file);
   http.vary("Accept-Encoding");

@@ -5,7 +5,7 @@ import { gzip } from "node:zlib";
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import { graphqlPath } from "../graphql/engine/server.js";
-import { TransportError } from "../http/errors.js";
+import { routeNotFound } from "../http/errors.js";
 import { type Http, keptForGood, type Middleware, within } from "../http/exchange.js";
 import { cookieOf } from "../http/cookies.js";
 import { sessionCookie } from "../http/credentials.js";
@@ -169,7 +169,7 @@ const compressed = new Map<string, Promise<Buffer>>();
 /** Sends a file that browsers may cache for good: its path changes with its content. */
 async function sendAsset(http: Http, file: string): Promise<void> {
   const load = Object.hasOwn(assets, file) ? assets[file] : undefined;
-  if (!load) throw new TransportError(404, "Route not found.");
+  if (!load) throw routeNotFound();
   if (!compressed.has(file))
     compressed.set(
       file,

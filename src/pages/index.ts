@@ -4,6 +4,7 @@ import type { Seals } from "../domain/deployment/signed-values.js";
 import type { BrowserLinks } from "../domain/external-auth/browser-flow.js";
 import type { ProviderLogouts } from "../domain/sign-in/provider-logouts.js";
 import type { SignInAttempts } from "../domain/sign-in/attempts.js";
+import type { KeptCredentials } from "../domain/sign-in/kept-credentials.js";
 import { skipBody } from "../http/body.js";
 import { type Http, keptForGood } from "../http/exchange.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
@@ -24,16 +25,27 @@ import { loginPages } from "./sign-in/login.js";
 import { forgottenPath, newPasswordPath, passcodePages } from "./sign-in/passcodes.js";
 import { passwordPages } from "./sign-in/passwords.js";
 import { logoutPath, providerLogouts } from "./sign-in/provider-logouts.js";
+import { secondFactorPages } from "./sign-in/second-factors.js";
 import { providerPages } from "./sign-in/providers.js";
 import { VisitorForms } from "./sign-in/visitor-forms.js";
 import { keyPages } from "./tokens.js";
 import { unsubscribePages } from "./unsubscribe.js";
-import { browserErrors, pageErrors, type PageHandler, passwordPath, Site, visited, visitedRow } from "./visit.js";
+import {
+  browserErrors,
+  pageErrors,
+  type PageHandler,
+  passwordPath,
+  secondFactorPath,
+  Site,
+  visited,
+  visitedRow,
+} from "./visit.js";
 
 /** Capabilities of the domain that only browsers need, which therefore are no operations of the schema. */
 export interface BrowserServices {
   seals: Seals;
   attempts: SignInAttempts;
+  keptCredentials: KeptCredentials;
   links: BrowserLinks;
   logouts: ProviderLogouts;
 }
@@ -43,7 +55,7 @@ export function routePages(
   routes: Routes,
   services: Services,
   schema: GraphQLSchema,
-  { seals, attempts, links, logouts }: BrowserServices,
+  { seals, attempts, keptCredentials, links, logouts }: BrowserServices,
 ): void {
   /** The operations beside a file of pages, by their names. */
   const operationsOf = (path: string) => {
@@ -53,9 +65,10 @@ export function routePages(
   const site = new Site(services, schema);
   const signingIn = operationsOf("sign-in/login");
   const forms = new VisitorForms(seals);
-  const login = loginPages(forms, signingIn);
+  const login = loginPages(forms, keptCredentials, signingIn);
   const passcodes = passcodePages(forms, signingIn);
   const password = passwordPages(operationsOf("sign-in/passwords"));
+  const secondFactor = secondFactorPages(operationsOf("sign-in/second-factors"));
   const invitations = invitationPages(forms, operationsOf("sign-in/invitations"));
   const provider = providerPages(attempts);
   const console = routeConsole(routes, site);
@@ -91,6 +104,8 @@ export function routePages(
     ["GET", passwordPath, password.show],
     ["POST", passwordPath, password.submit],
     ["GET", "/.well-known/change-password", password.find],
+    ["GET", secondFactorPath, secondFactor.show],
+    ["POST", secondFactorPath, secondFactor.submit],
     ["GET", healthDocsPath, healthDocs],
     ["GET", "/account/keys", keys.show],
     ["POST", "/account/keys", keys.submit],

@@ -1,5 +1,5 @@
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
-import { TransportError } from "../http/errors.js";
+import { routeNotFound } from "../http/errors.js";
 import type { Console } from "./console.js";
 import { html } from "./html.js";
 import { type PageHandler, perform, signInFirst } from "./visit.js";
@@ -10,6 +10,13 @@ type Shown = Array<[label: string, text: string]>;
 interface Named {
   name: string;
   displayName: string;
+}
+
+interface EventEndpointObject {
+  name: string;
+  organization: Named;
+  state: string;
+  lastFailure: string;
 }
 
 interface TaskObject extends Named {
@@ -49,6 +56,16 @@ interface Described {
   title: string;
   shown: Shown;
 }
+
+const eventEndpointPage = ({ name, organization, state, lastFailure }: EventEndpointObject): Described => ({
+  title: name,
+  shown: [
+    ["Event endpoint", name],
+    ["Organization", titleOf(organization)],
+    ["Status", word(state)],
+    ["Last failure", lastFailure],
+  ],
+});
 
 const taskPage = (task: TaskObject): Described => ({
   title: titleOf(task),
@@ -102,7 +119,7 @@ export function objectPages(
       const ctx = await visit.context();
       if (ctx.actor.kind !== "user") return signInFirst(visit.http);
       const { id = "" } = visit.http.params;
-      if (!idPattern.test(id)) throw new TransportError(404, "Route not found.");
+      if (!idPattern.test(id)) throw routeNotFound();
       const { object } = await perform<{ object: Shape }>(operation(name), ctx, { id });
       const { title, shown } = describe(object);
       const rows = shown
@@ -115,6 +132,7 @@ export function objectPages(
       return documentWith({ title, main: html`<dl>${rows}</dl>` });
     };
   return {
+    "/event-endpoints/:id": pageOf("EventEndpointPage", eventEndpointPage),
     "/tasks/:id": pageOf("TaskPage", taskPage),
     "/templates/:id": pageOf("TemplatePage", templatePage),
     "/users/:id": pageOf("UserPage", userPage),

@@ -3,12 +3,18 @@ import type { GraphQLSchema } from "graphql";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
-import { passwordChangeRequired, requireChangedPassword, requireOneOf } from "../graphql/engine/access.js";
+import {
+  passwordChangeRequired,
+  requireChangedPassword,
+  requireFactor,
+  requireOneOf,
+  secondFactorRequired,
+} from "../graphql/engine/access.js";
 import { failureOf, report, translate } from "../graphql/engine/errors.js";
 import type { Variables } from "../graphql/engine/variables.js";
 import { readForm } from "../http/body.js";
 import { clearCookie, type CookieOptions, setCookie } from "../http/cookies.js";
-import { statusOf, TransportError } from "../http/errors.js";
+import { statusOf, titleOf, TransportError } from "../http/errors.js";
 import { type Http, type Middleware, redirect } from "../http/exchange.js";
 import { actorOf, sessionCookie } from "../http/credentials.js";
 import { csrfCookie, csrfTokenOf } from "../http/csrf.js";
@@ -114,6 +120,7 @@ export class Visit {
     const actor = await actorOf(this.services, this.http.req, { surface: "page", csrfToken });
     if (this.http.method === "POST") requireOneOf(["session", "token", "application"], actor);
     if (!changingPaths.has(this.http.path)) requireChangedPassword(actor);
+    if (!addingPaths.has(this.http.path)) requireFactor(actor);
     const ctx = this.#context(actor);
     if (actor.kind === "user") this.user = ctx;
     return ctx;
@@ -154,13 +161,26 @@ export const passwordPath = "/account/password";
 /** The paths of users who must change their password first. */
 const changingPaths: ReadonlySet<string> = new Set([passwordPath, "/logout"]);
 
-/** The page at which users change a password that they must change first, and go on from there. */
-const changeFirst = ({ method, path, originalUrl }: Http): Redirect => ({
-  goTo: withReturnTo(passwordPath, ownPath(method === "GET" ? originalUrl : path)),
-});
+/** Where users look after their second factor. */
+export const secondFactorPath = "/account/second-factor";
 
-const asksForChange = (error: unknown): boolean =>
-  error instanceof DomainError && error.details.reason === passwordChangeRequired;
+/** The paths of users who must add a second factor first. */
+const addingPaths: ReadonlySet<string> = new Set([secondFactorPath, ...changingPaths]);
+
+/** Where users do what they must do before anything else, by the reason of the failure. */
+const firstPaths: Readonly<Record<string, string>> = {
+  [passwordChangeRequired]: passwordPath,
+  [secondFactorRequired]: secondFactorPath,
+};
+
+/** The page at which users do what a failure says that they must do first, and go on from there. */
+function firstPageFor({ method, path, originalUrl }: Http, error: unknown): Redirect | undefined {
+  const { reason = "" } = error instanceof DomainError ? error.details : {};
+  const first = Object.hasOwn(firstPaths, reason) ? firstPaths[reason] : undefined;
+  return first === undefined
+    ? undefined
+    : { goTo: withReturnTo(first, ownPath(method === "GET" ? originalUrl : path)) };
+}
 
 /** Characters; enough for any authorization request of an application. It fits into the header of a request. */
 const longest = 8192;
@@ -245,7 +265,8 @@ export const pageErrors =
     try {
       await next();
     } catch (error) {
-      if (asksForChange(error)) goTo(http, changeFirst(http));
+      const first = firstPageFor(http, error);
+      if (first) goTo(http, first);
       else await fail(site, http, error);
     }
   };
@@ -261,10 +282,11 @@ export const browserErrors =
       await next();
     } catch (error) {
       const { code, details } = translate(error);
+      const first = firstPageFor(http, error);
       if (details.redirectUri !== undefined) goTo(http, { goTo: details.redirectUri, status: 302 });
       else if (http.accepts("json", "html") !== "html") throw error;
       else if (code === "UNAUTHENTICATED") goTo(http, signInFirst(http));
-      else if (asksForChange(error)) goTo(http, changeFirst(http));
+      else if (first) goTo(http, first);
       else await fail(site, http, error);
     }
   };
@@ -302,16 +324,17 @@ async function fail(site: Site, http: Http, error: unknown): Promise<void> {
   if (!(error instanceof TransportError)) report({ log, request }, translate(error), error);
   const { status, title, detail, headers } = describeFailure(error);
   http.set(headers);
+  const brand = await site.brandFor(new Visit(site.services, http, new URLSearchParams()));
   const main = html`${alarm(detail)}
     <p class="faint">Status ${status} · Request id <code>${request.id}</code></p>
-    <a class="button" href="/">Back to Steward</a>`;
-  await show(http, { status, title, main }, () => site.brandFor(new Visit(site.services, http, new URLSearchParams())));
+    <a class="button" href="/">Back to ${brand.name}</a>`;
+  await show(http, { status, title, main }, () => Promise.resolve(brand));
 }
 
 function describeFailure(thrown: unknown) {
   if (thrown instanceof TransportError) {
-    const { status, message: title, detail, headers } = thrown;
-    return { status, title, detail, headers };
+    const { status, detail, headers } = thrown;
+    return { status, title: titleOf(thrown), detail, headers };
   }
   const failure = translate(thrown);
   const { detail, retryAfter, validations = [] } = failure.details;

@@ -179,7 +179,7 @@ export function errorsByPath(services: Services, browsers: Middleware): Middlewa
     // Koa has no path for a malformed target.
     const { url: target = "" } = http.req;
     if (/^\/scim\/v2([/?]|$)/.test(target)) return inScim;
-    const isForPages = !/^\/(api|graphql|\.well-known)([/?]|$)/.test(target);
+    const isForPages = !/^\/(api|graphql|mcp|\.well-known)([/?]|$)/.test(target);
     if (isForPages && http.accepts("json", "html") === "html") return browsers;
     return /^\/oauth2([/?]|$)/.test(target) ? inOAuth : inApi;
   }

@@ -1,7 +1,7 @@
 import { logoPath, readLogo } from "../domain/appearance/logo.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { Context, type Services } from "../domain/kernel/context.js";
-import { TransportError } from "../http/errors.js";
+import { routeNotFound } from "../http/errors.js";
 import { keptForGood } from "../http/exchange.js";
 import type { Routes } from "../http/routes.js";
 
@@ -13,7 +13,7 @@ export function routeLogos(routes: Routes, services: Services): void {
   routes.of(logoPath).get(logoPath, async (http) => {
     const ctx = new Context(services, anonymous, http.state.details, http.state.lifetime);
     const logo = await readLogo(ctx, http.params.file!);
-    if (!logo) throw new TransportError(404, "Route not found.");
+    if (!logo) throw routeNotFound();
     http.set({ ...keptForGood, "Content-Security-Policy": policy });
     http.type = logo.mediaType;
     http.body = logo.content;

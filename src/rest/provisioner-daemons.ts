@@ -5,7 +5,7 @@ import { badInput, unauthenticated } from "../domain/kernel/errors.js";
 import { invalidQuery } from "../domain/kernel/paging.js";
 import { admitDaemon, type ServeRequest } from "../domain/provisioners/serving.js";
 import type { ProvisionerKeyHolder } from "../domain/provisioners/provisioner-key-tokens.js";
-import { requireChangedPassword } from "../graphql/engine/access.js";
+import { requireChangedPassword, requireFactor } from "../graphql/engine/access.js";
 import { DaemonSockets } from "../graphql/provisioners/daemon-sockets.js";
 import { bearerOf, hasSentCredential, headerText, rightPlaceOf } from "../http/credentials.js";
 import { TransportError } from "../http/errors.js";
@@ -57,6 +57,7 @@ async function callerOf(
     const ctx = await contextOf(http.req, http.state);
     if (ctx.actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
     requireChangedPassword(ctx.actor);
+    requireFactor(ctx.actor);
     return { ctx };
   }
   const { authorization: _, ...others } = headers;

@@ -38,8 +38,32 @@ export function parseWords<Config extends ParseArgsConfig>(config: Config): Retu
     return parseArgs(config);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw code?.startsWith("ERR_PARSE_ARGS") ? new UsageError(message) : error;
+    throw code?.startsWith("ERR_PARSE_ARGS") ? faultIn(message) : error;
   }
+}
+
+/** A command has no such option. */
+export class UnknownOption extends UsageError {
+  constructor(
+    readonly option: string,
+    suggestion = "",
+  ) {
+    super(`Unknown option "${option}".${suggestion}`);
+  }
+}
+
+/** The fault of arguments, without the advice of Node.js, which does not fit here. */
+function faultIn(message: string): UsageError {
+  const option = /'(-[^' ]*)/.exec(message)?.[1] ?? "";
+  return message.startsWith("Unknown option") ? new UnknownOption(option) : new UsageError(valueFault(option, message));
+}
+
+function valueFault(option: string, message: string): string {
+  if (message.endsWith("argument missing")) return `${option} needs a value.`;
+  if (message.includes("ambiguous"))
+    return `${option} needs a value. One that begins with a dash follows a sign: ${option}=-value.`;
+  if (message.includes("does not take an argument")) return `${option} takes no value.`;
+  return message;
 }
 
 /** The help of one command. */

@@ -5,6 +5,7 @@ export type ErrorCode =
   | "BAD_USER_INPUT"
   | "UNAUTHENTICATED"
   | "FORBIDDEN"
+  | "STEP_UP_REQUIRED"
   | "NOT_FOUND"
   | "CONFLICT"
   | "RATE_LIMITED"
@@ -29,6 +30,10 @@ export interface ErrorDetails {
   feature?: string;
   /** The machine-readable reason of a rejection, as a standard names it: `slow_down`. */
   reason?: string;
+  /** How a proof that is too old can be given again: `one_time_code`. */
+  satisfiedBy?: string[];
+  /** Seconds for which such a proof holds. */
+  maxAge?: number;
   /** Whether another service failed: an application of an agent, a Git or identity provider. */
   upstream?: boolean;
   /** The error code of a failure of the OAuth2 protocol, such as `invalid_grant` (RFC 6749 §5.2). */

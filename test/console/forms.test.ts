@@ -210,6 +210,83 @@ describe("the console has forms", () => {
     await c.dialog().waitFor({ state: "detached" });
   });
 
+  it("that keep a secret which is shown once from a slip of the Escape key, unless it was copied", async () => {
+    const c = console();
+    await c.visit.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const { keyboard } = c.page;
+    const question = c.page.getByRole("alertdialog", { name: "It is not shown again. Close without a copy?" });
+    const create = async (path: string, name: string) => {
+      await c.asOwner(path);
+      await open(c, "Create a key");
+      await c.enter("Name", name);
+      await c.dialog().locator("form footer [type=submit]").press("Enter");
+      await c.dialog().locator(".secret").waitFor();
+    };
+    for (const path of ["/keys", "/scim-keys"]) {
+      await create(path, "slipped");
+      await keyboard.press("Escape");
+      await question.waitFor();
+      await expectAccessible(c.page, "the question of a secret");
+      await keyboard.press("Escape");
+      await question.waitFor({ state: "detached" });
+      const secret = await c.dialog().locator(".secret").innerText();
+      await c
+        .dialog()
+        .getByRole("button", { name: path === "/keys" ? "Copy" : "Copy Token", exact: true })
+        .press("Enter");
+      await c
+        .dialog()
+        .getByRole("button", { name: path === "/keys" ? "Copied" : "Copy Token" })
+        .waitFor();
+      expect(await c.page.evaluate("navigator.clipboard.readText()")).to.equal(secret);
+      await keyboard.press("Escape");
+      await c.dialog().waitFor({ state: "detached" });
+    }
+    await create("/keys", "left");
+    await keyboard.press("Escape");
+    await question.getByRole("button", { name: "Close" }).press("Enter");
+    await c.dialog().waitFor({ state: "detached" });
+  });
+
+  it("that keep a secret which is shown once when the session ends, as while it waits for a first request", async () => {
+    const c = console();
+    const token = await c.world.session(c.world.owner.id);
+    await c.openAs({ token }, "/scim-keys");
+    await open(c, "Create a key");
+    await c.enter("Name", "waiting");
+    await c.dialog().locator("form footer [type=submit]").press("Enter");
+    await c.dialog().locator(".secret").waitFor();
+    await c.world.as({ token }).graphql("mutation { logout { __typename } }");
+    await c.page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+    expect(await c.page.locator(".secret").innerText()).to.match(/^stwi_/);
+  });
+
+  it("whose buttons stay in sight, and never cover the field with the focus", async () => {
+    const c = console();
+    await c.page.setViewportSize({ width: 360, height: 640 });
+    await c.asOwner("/applications");
+    await open(c, "Create an application");
+    const submit = c.dialog().locator("form footer [type=submit]");
+    const isInSight = () =>
+      submit.evaluate((button) => {
+        const { left, top, bottom } = button.getBoundingClientRect();
+        return bottom <= 640 && button.ownerDocument.elementFromPoint(left + 3, top + 3) === button;
+      });
+    expect(await isInSight()).to.equal(true);
+    for (let presses = 0; presses < 40; presses++) {
+      await c.page.keyboard.press("Tab");
+      const isCovered = await c.page.evaluate(`(() => {
+        const focused = document.activeElement;
+        if (!focused.closest("dialog form") || focused.closest("footer")) return false;
+        return focused.getBoundingClientRect().top > document.querySelector("dialog footer").getBoundingClientRect().top;
+      })()`);
+      expect(isCovered, `press ${presses}`).to.equal(false);
+      expect(await isInSight(), `press ${presses}`).to.equal(true);
+      if (await submit.evaluate((button) => button === button.ownerDocument.activeElement)) return;
+    }
+    throw new Error("The button was not reached.");
+  });
+
   it("that stay when the session ends, until the same user has signed in again", async () => {
     const c = console();
     const ada = await c.world.user("stays");
@@ -244,6 +321,103 @@ describe("the console has forms", () => {
     await c.submit("Add");
     await c.row("kept").waitFor();
   });
+
+  /** Goes on with the Tab key until something has the focus, as those do who see no pointer. */
+  async function tabTo({ page, dialog }: Console, label: string): Promise<void> {
+    const wanted = dialog()
+      .getByLabel(label)
+      .or(dialog().getByRole("button", { name: label, exact: true }));
+    for (let presses = 0; presses < 60; presses++) {
+      if ((await wanted.and(page.locator(":focus")).count()) > 0) return;
+      await page.keyboard.press("Tab");
+    }
+    throw new Error(`The Tab key does not lead to ${label}.`);
+  }
+
+  interface ByKeyboard {
+    path: string;
+    form: string;
+    /** Labels of fields with what is typed in each. */
+    typed: Readonly<Record<string, string>>;
+    submit: string;
+    shows: (c: Console) => Promise<unknown>;
+  }
+
+  const doneWithSecret = async (c: Console) => {
+    await c.dialog().locator(".secret").waitFor();
+    await tabTo(c, "Done");
+    await c.page.keyboard.press("Enter");
+    await c.dialog().waitFor({ state: "detached" });
+  };
+
+  const byKeyboard: readonly ByKeyboard[] = [
+    {
+      path: "/users",
+      form: "Create a user",
+      typed: { Email: "tabbed@example.com", Username: "tabbed", "First password": "a-first-Password-of-18" },
+      submit: "Create",
+      shows: (c) => c.heading("tabbed"),
+    },
+    {
+      path: "/groups",
+      form: "Create a group",
+      typed: { Name: "tabbed-group" },
+      submit: "Create",
+      shows: (c) => c.heading("tabbed-group"),
+    },
+    {
+      path: "/applications",
+      form: "Create an application",
+      typed: { Name: "Tabbed", "Redirect URIs": "https://tabbed.example.com/callback" },
+      submit: "Create",
+      shows: (c) => c.heading("Tabbed"),
+    },
+    { path: "/keys", form: "Create a key", typed: { Name: "tabbed" }, submit: "Create", shows: doneWithSecret },
+    {
+      path: "/templates",
+      form: "Create a template",
+      typed: { Name: "tabbed-template" },
+      submit: "Create",
+      shows: (c) => c.heading("tabbed-template"),
+    },
+    { path: "/scim-keys", form: "Create a key", typed: { Name: "tabbed" }, submit: "Create", shows: doneWithSecret },
+    {
+      path: "/licenses",
+      form: "Add a license",
+      typed: { License: "no license" },
+      submit: "Add",
+      // It is rejected, and the field has the focus again.
+      shows: (c) => c.field("License").first().and(c.page.locator("[aria-invalid]:focus")).waitFor(),
+    },
+    { path: "/appearance", form: "Edit", typed: { Name: "Tabbed" }, submit: "Save", shows: (c) => c.text("Tabbed") },
+    {
+      path: "/inbox",
+      form: "Write to yourself",
+      typed: { Title: "Tabbed", Message: "By keyboard" },
+      submit: "Send",
+      shows: (c) => c.notice("It is under way to you."),
+    },
+    {
+      path: "/notification-settings",
+      form: "Change email",
+      typed: { Server: "smtp.example.com", Sender: "steward@example.com" },
+      submit: "Save",
+      shows: (c) => c.text("smtp.example.com"),
+    },
+  ];
+  for (const { path, form, typed, submit, shows } of byKeyboard)
+    it(`that are filled in by the keyboard alone: ${form} of ${path}`, async () => {
+      const c = console();
+      await c.asOwner(path);
+      await open(c, form);
+      for (const [label, text] of Object.entries(typed)) {
+        await tabTo(c, label);
+        await c.page.keyboard.type(text);
+      }
+      await tabTo(c, submit);
+      await c.page.keyboard.press("Enter");
+      await shows(c);
+    });
 
   it("without violations of rules, in light, in the dark, and at 360 pixels", async () => {
     const c = console();

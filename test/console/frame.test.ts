@@ -152,7 +152,7 @@ describe("the console", () => {
         expect(await offered.count(), name).to.equal(name === "Provisioners" ? 1 : 0);
       }
       await console().open("/users/no-such-user");
-      await page.getByText("Route not found.").first().waitFor();
+      await page.getByText("This page does not exist.").first().waitFor();
       await console().open("/");
       await heading(`Hello, ${person.username}`);
     });

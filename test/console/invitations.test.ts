@@ -1,6 +1,6 @@
 // Invitations, imports of people, first steps, and passwords that must be changed, in the console and on pages.
 import { expect } from "chai";
-import { goodPassword } from "../support/accounts.js";
+import { createUser, goodPassword } from "../support/accounts.js";
 import { mutate, newEmail } from "../support/invitations.js";
 import { consoleTests } from "../support/console.js";
 
@@ -59,6 +59,23 @@ describe("the console invites people", () => {
     await row(email, "Invitations").getByText("Revoked").waitFor();
     await asOwner("/invitations?q=no-such-person");
     await text("No invitation matches.");
+  });
+
+  it("and says that an invitation is void whose address got an account otherwise", async () => {
+    const { world, asOwner, row, button, text } = console();
+    const email = newEmail();
+    await mutate(world.as(world.owner), "inviteUser", { email, delivery: "LINK" }, "link");
+    await asOwner(`/invitations?q=${email}`);
+    await row(email, "Invitations").getByText("Open").waitFor();
+    await button(`Send again ${email}`).waitFor();
+    await world
+      .as(world.owner)
+      .graphql(createUser, { input: { username: "otherwise", email, password: goodPassword } });
+    await asOwner(`/invitations?q=${email}`);
+    await row(email, "Invitations").getByText("Void").waitFor();
+    await text("The address has an account by now");
+    await button(`Revoke ${email}`).waitFor();
+    expect(await button(`Send again ${email}`).count()).to.equal(0);
   });
 
   it("from a file, after a look at the faults of its rows", async () => {

@@ -146,6 +146,24 @@ describe("lists of the console", () => {
     }
   });
 
+  it("go back to the first page of the audit log with what has come since", async () => {
+    const { world: w, page, asOwner, heading } = console();
+    for (let nr = 1; nr <= 30; nr++) await w.group(`counted-${nr}`);
+    await asOwner("/audit?resource=group");
+    await heading("Audit log");
+    const [log, previous] = [pager("Audit log"), pager("Audit log").getByRole("button", { name: "Previous" })];
+    await log.getByText(/^1–25 of/).waitFor();
+    expect(await previous.isDisabled()).to.equal(true);
+    await log.getByRole("button", { name: "Next" }).press("Enter");
+    await log.getByText(/^26–/).waitFor();
+    await w.group("came-since");
+    await previous.press("Enter");
+    await page.getByRole("row", { name: /came-since/ }).waitFor();
+    await log.getByText(/^1–25 of/).waitFor();
+    expect(new URL(page.url()).search).to.equal("?resource=group");
+    await page.locator(".pager button:disabled", { hasText: "Previous" }).waitFor();
+  });
+
   it("filter the audit log by days and by an object", async () => {
     const { world: w, page, asOwner, heading } = console();
     const group = await w.group("dated");
@@ -199,6 +217,7 @@ const shown: Record<
   licenses: { reason: "each is signed" },
   health: { reason: "known to the program" },
   audit: { pages: "Audit log" },
+  "event-endpoints": { reason: "at most 20 of each organization" },
   connections: { pages: "Connections" },
   keys: { all: "Sessions and keys" },
 };

@@ -301,8 +301,12 @@ describe("the console shows people", () => {
       await asOwner(`/groups/${group.id}`);
       await row(bob!.username).waitFor();
       await page.getByLabel("Add a member").fill("ada-found");
-      await page.getByRole("list", { name: "Found users" }).getByRole("button").first().click();
+      await page.getByRole("list", { name: "Found users" }).getByRole("button").first().waitFor();
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
       await notice(`${ada!.username} is added.`);
+      // The next name can be typed.
+      await page.getByLabel("Add a member").and(page.locator(":focus")).waitFor();
       await row(ada!.username).waitFor();
       await text("60 credits a day");
       await main()

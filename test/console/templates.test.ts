@@ -143,9 +143,10 @@ describe("the console handles templates", () => {
     await c.page.getByLabel("Add a user").fill("no-such-candidate");
     await c.text("No one is found.");
     await c.page.getByLabel("Add a user").fill(last.username);
-    await c.page.getByLabel("Found users").getByRole("button", { name: last.username }).click();
+    await c.page.getByLabel("Found users").getByRole("button", { name: last.username }).press("Enter");
     await c.enter("Role", "May change it");
     await c.submit("Add");
+    await c.page.getByLabel("Add a user").and(c.page.locator(":focus")).waitFor();
     await c.row(last.username, "Shared with").getByText("Admin").waitFor();
     await c.fill("Add a group", { Group: group.name, Role: "May use it" }, "Add");
     await c.row(group.name, "Shared with").waitFor();

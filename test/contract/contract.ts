@@ -62,6 +62,7 @@ const requests: Record<string, JsonSchema> = {
 
 /** Fields of request bodies beyond the contract, as specified by their RFC or area. */
 const requestAdditions: Record<string, Record<string, JsonSchema>> = {
+  "POST /api/v2/users/login": texts("one_time_code"),
   "POST /oauth2/register": texts("application_type"),
   "PUT /oauth2/clients/{client_id}": texts("application_type", "client_secret"),
 };
@@ -93,7 +94,7 @@ const beyond: ContractOperation[] = [
     status: 200,
     schema: { properties: { users: withRole("User"), group: withRole("Group") }, required: ["users", "group"] },
   },
-  ...["/api/v2", "/graphql"].map((resource) => ({
+  ...["/api/v2", "/graphql", "/mcp"].map((resource) => ({
     method: "GET",
     path: `/.well-known/oauth-protected-resource${resource}`,
     status: 200,

@@ -880,6 +880,7 @@ export const examples: Record<string, Example> = {
     w.nobody.get("/.well-known/oauth-protected-resource/api/v2"),
   "GET /.well-known/oauth-protected-resource/graphql": (w) =>
     w.nobody.get("/.well-known/oauth-protected-resource/graphql"),
+  "GET /.well-known/oauth-protected-resource/mcp": (w) => w.nobody.get("/.well-known/oauth-protected-resource/mcp"),
   "POST /oauth2/register": async (w) => (await withClient(w)).made,
   "GET /oauth2/clients/{client_id}": async (w) => {
     const { path, headers, metadata } = await withClient(w);

@@ -52,6 +52,7 @@ deployment_config       | R U                                  | *              
 system                  | R U                                  | *                 |                |                   |                 |        |                    |                             |                         |                      |
 connection_log          | R                                    | R                 |                |                   | R               |        | R                  |                             |                         | R                    |
 audit_log               | R                                    | R                 |                |                   | R               |        | R                  |                             |                         | R                    |
+event_endpoint          | CRUD                                 | *                 |                |                   |                 |        | *                  |                             |                         |                      |
 workspace_proxy         | CRUD                                 | *                 |                |                   |                 | R      |                    |                             |                         |                      |
 provisioner_key         | C R D                                | *                 | *              |                   | R               |        | *                  | *                           |                         | R                    |
 provisioner_daemon      | C R                                  | *                 | *              | R                 | R               |        | *                  | *                           | R                       | R                    | R
@@ -470,7 +471,7 @@ describe("authorization", () => {
   describe("scopes", () => {
     it("are listed in byte order, one for each action of the resources that have any", () => {
       const expected =
-        `api_key audit_log connection_log deployment_config external_auth_link file group inbox_notification
+        `api_key audit_log connection_log deployment_config event_endpoint external_auth_link file group inbox_notification
         license notification_preference notification_template oauth2_app oauth2_grant organization organization_member
         provisioner_daemon provisioner_job provisioner_key scim_key task template user user_secret workspace workspace_proxy`
           .split(/\s+/)

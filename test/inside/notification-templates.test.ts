@@ -2,6 +2,7 @@
 // Looks inside: workspaces are unused for hours, or stop soon, and prebuilt ones are found.
 import { expect } from "chai";
 import { AgentProgram } from "../support/agent-api.js";
+import { addAuthenticator } from "../support/authenticators.js";
 import { checkHealth, prebuild, reportWeek, runJob, runSchedule } from "../support/background.js";
 import {
   boxOf,
@@ -16,6 +17,7 @@ import {
   stop,
 } from "../support/builds.js";
 import { codeIn, type Letter, Mailbox } from "../support/mailbox.js";
+import { EventReceiver, makeEndpoint, readEndpoint, toThisMachine } from "../support/event-receiver.js";
 import { ForgingProvider } from "../support/forging-provider.js";
 import { client } from "../support/providers.js";
 import { signInWith, Visitor } from "../support/provider-visits.js";
@@ -25,7 +27,7 @@ import { TaskStage } from "../support/tasks.js";
 import { endImport, makeTemplate } from "../support/templates.js";
 import { eventually } from "../support/watchers.js";
 import { newScimUser, scimClient } from "../support/scim.js";
-import { type Anything, Client, type Person, startWorld, type World } from "../support/world.js";
+import { type Anything, Client, type Person, startWorld, userPassword, type World } from "../support/world.js";
 
 const inbox = "/api/v2/notifications/inbox";
 
@@ -55,7 +57,7 @@ describe("every notification", () => {
   before(async () => {
     mailbox = await Mailbox.open();
     program = await AgentProgram.open();
-    w = await startWorld({ ...mailbox.settings, STEWARD_OUTBOUND_ALLOW: "127.0.0.0/8" });
+    w = await startWorld({ ...mailbox.settings, ...toThisMachine });
     owner = w.as(w.owner);
     [ada, tina, olga, uma] = await w.users("ada", "tina", "olga", "uma");
     await w.grant(tina!, "template-admin");
@@ -363,6 +365,39 @@ describe("every notification", () => {
         link: "/keys",
       };
     },
+    "Second Factor Added": async () => {
+      const eve = await w.user("eve");
+      await addAuthenticator(w.as(eve));
+      return {
+        to: eve,
+        title: "An authenticator was added to your account",
+        content: `An authenticator was added to your account **${name(eve)}**. Sign-in asks for its code from now on, and your other sessions have ended.\n\nIf that was not you, tell your administrators.`,
+        link: "/account/second-factor",
+      };
+    },
+    "Second Factor Removed": async () => {
+      const eve = await w.user("eve");
+      await addAuthenticator(w.as(eve));
+      await graphql("resetSecondFactors", { user: eve.id });
+      return {
+        to: { ...eve, token: await w.session(eve.id) },
+        title: "The authenticator of your account was removed",
+        content: `The authenticator and the recovery codes of your account **${name(eve)}** were removed by **${name(w.owner)}**. Sign-in asks for the password alone.\n\nIf you did not want that, tell your administrators.`,
+        link: "/account/second-factor",
+      };
+    },
+    "Recovery Code Used": async () => {
+      const eve = await w.user("eve");
+      const { recoveryCodes } = await addAuthenticator(w.as(eve));
+      const login = { email: eve.email, password: userPassword, one_time_code: recoveryCodes[0] };
+      expect((await w.nobody.post("/api/v2/users/login", login)).status).to.equal(201);
+      return {
+        to: eve,
+        title: "A recovery code signed in to your account",
+        content: `A recovery code was used to sign in to your account **${name(eve)}**. It does not work again.\n\nIf that was not you, change your password and tell your administrators.`,
+        link: "/account/second-factor",
+      };
+    },
     "SCIM Key Ends Soon": async () => {
       const expiresAt = new Date(Date.now() + 60 * 86_400_000).toISOString();
       const { createScimKey } = await owner.graphql(
@@ -393,6 +428,22 @@ describe("every notification", () => {
         content:
           "- **Backups** needs attention. None has been seen. Back up the database daily. If another tool does so, mute this check.",
         link: "/health",
+      };
+    },
+    "Event Endpoint Disabled": async () => {
+      const receiver = await EventReceiver.open();
+      receiver.respond = (_, response) => void response.writeHead(410).end();
+      const { id } = await makeEndpoint(w, receiver.url, { name: "chat", eventTypes: ["group.create"] });
+      await w.group("announced");
+      const isDisabled = async () => (await readEndpoint(owner, id)).state === "DISABLED";
+      await eventually(isDisabled, "it is disabled", 15_000);
+      await receiver.close();
+      return {
+        to: w.owner,
+        title: 'Event endpoint "chat" disabled',
+        content:
+          "The event endpoint **chat** failed for three days, or said that it is gone, and was disabled. The last failure: It responded with status 410. Its events wait until it is resumed.",
+        link: `/event-endpoints/${id}`,
       };
     },
     "Workspace Out Of Memory": async () => {

@@ -34,8 +34,11 @@ const ownPayloads = [
   "AcceptInvitationPayload",
   "CreateUserPayload",
   "ChangePasswordPayload",
+  "ConfirmAuthenticatorPayload",
   "ConvertLoginPayload",
   "LoginPayload",
+  "RegenerateRecoveryCodesPayload",
+  "RemoveAuthenticatorPayload",
   "UpdateProfilePayload",
 ];
 
@@ -83,6 +86,7 @@ describe("full users", () => {
       "ConnectionLog.workspaceOwner",
       "ConnectionWebInfo.user",
       "ConversationMessage.sender",
+      "EventEndpoint.maker",
       "GroupMember.user",
       "HealthCheck.mutedBy",
       "Invitation.inviter",

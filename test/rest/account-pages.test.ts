@@ -12,7 +12,14 @@ import { type Person, startWorld, userPassword, type World } from "../support/wo
 
 const good = "plum-Harbor-kite-77";
 const [forgotten, newPassword] = ["/login/forgot-password", "/login/reset-password"];
-const accountPaths = ["/", "/account/password", "/account/keys", "/external-auth", "/account/applications"];
+const accountPaths = [
+  "/",
+  "/account/password",
+  "/account/second-factor",
+  "/account/keys",
+  "/external-auth",
+  "/account/applications",
+];
 const urlencoded = { "Content-Type": "application/x-www-form-urlencoded" };
 
 describe("account pages", () => {
@@ -335,7 +342,7 @@ describe("account pages", () => {
       await picture(`phone-${path.split("/").at(-1)}`);
     }
     await enter(bob.token);
-    const names = ["Overview", "Password", "Sessions and keys", "Linked accounts", "Applications"];
+    const names = ["Overview", "Password", "Second factor", "Sessions and keys", "Linked accounts", "Applications"];
     for (const [nr, path] of accountPaths.entries()) {
       await open(path);
       expect(await fits(), path).to.equal(true);
@@ -346,7 +353,7 @@ describe("account pages", () => {
 
     await open("/account/keys");
     const stops: string[] = [];
-    for (let stop = 0; stop < 7; stop++) {
+    for (let stop = 0; stop < names.length + 2; stop++) {
       await page.keyboard.press("Tab");
       stops.push(await page.locator(":focus").innerText());
     }

@@ -1,6 +1,6 @@
 // What administrators do on the command line, other names of commands, columns, and completion.
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
@@ -144,12 +144,63 @@ describe("the commands of administrators", () => {
     expect(await completed("users", "list", "--s")).to.have.members(["--search", "--status", "--server"]);
     expect(await completed("workspaces", "delete", "mine", "--y")).to.deep.equal(["--yes"]);
     expect(await completed("servers", "u")).to.deep.equal(["use"]);
+    expect(await completed("servers", "use", "--s"), "a command of a group that is a command").to.deep.equal([
+      "--server",
+    ]);
+    expect(await completed("servers", "--js")).to.deep.equal(["--json"]);
+    expect(await completed("ws", "l"), "other names").to.have.members(["list", "logs"]);
+    expect(await completed("ws", "rm", "mine", "--y")).to.deep.equal(["--yes"]);
+    expect(await readFile(script, "utf8"), "macOS has bash 3.2").to.not.include("mapfile");
     const commands = await cli.output("server", "--help");
     const operators = [...commands.split("Environment variables")[0]!.matchAll(/^ {2}([a-z]+)/gm)].map(
       ([, name]) => name!,
     );
     expect(operators).to.include("migrate");
     expect(await completed("")).to.include.members(operators);
+  });
+
+  /** Writes the script of a shell, and runs a program in it, unless the shell is not installed. */
+  async function inShell(shell: string, options: string[], programOf: (script: string) => string) {
+    const script = join(cli.directory, `completion.${shell}`);
+    await writeFile(script, await cli.output("completion", shell));
+    const run = promisify(execFile)(shell, [...options, "-c", programOf(script)]);
+    return run.catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+  }
+
+  it("are completed by fish, where it is installed", async function () {
+    const typed = ["work", "ws l", "ws ls --se", "servers use --s", "users list --st", "templates push /et"];
+    const found = await inShell("fish", ["--no-config"], (script) =>
+      [`source ${script}`, ...typed.map((line) => `echo "${line} =>" (complete -C "steward ${line}")`)].join("\n"),
+    );
+    const { stdout, stderr } = found ?? this.skip();
+    expect(stderr).to.equal("");
+    expect(lines(stdout)).to.deep.equal([
+      "work => workspaces",
+      "ws l => list logs",
+      "ws ls --se => --search --server",
+      "servers use --s => --server",
+      "users list --st => --status",
+      "templates push /et => /etc/",
+    ]);
+  });
+
+  it("are completed by zsh, where it is installed", async function () {
+    const typed = ["work", "ws l", "ws ls --se", "templates push x"];
+    // Its builtin works only within the line editor.
+    const prepared = `autoload -Uz compinit; compinit -D; compadd() { print -r -- \${@[2,3]} }; _files() { print files }`;
+    const found = await inShell("zsh", ["-f"], (script) =>
+      [
+        `${prepared}; source ${script}`,
+        ...typed.map((line) => `words=(steward ${line}); CURRENT=$#words; _steward`),
+      ].join("\n"),
+    );
+    const { stdout, stderr } = found ?? this.skip();
+    expect(stderr).to.equal("");
+    const first = (await cli.output("completion", "bash")).match(/^ {4}""\) choices="(\S+ \S+)/m)![1]!;
+    expect(lines(stdout)).to.deep.equal([first, "list show", "--all --search", "--name --organization", "files"]);
   });
 
   it("have scripts for zsh and fish, and for no other shell", async () => {

@@ -257,7 +257,16 @@ describe("the commands of users", () => {
         ["list --status odd", 2, /^--status must be one of: pending, /],
         ["list --limit 0", 2, /^--limit must be a number from 1 to 1000\./],
         ["list now", 2, /^This command takes no arguments\./],
-        ["list --odd", 2, /^Unknown option '--odd'/],
+        ["list --odd", 2, /^Unknown option "--odd"\.\nFor help/],
+        ["list --serach x", 2, /^Unknown option "--serach"\. Did you mean "--search"\?\n/],
+        ["list --search", 2, /^--search needs a value\.\n/],
+        [
+          "list --search --all",
+          2,
+          /^--search needs a value\. One that begins with a dash follows a sign: --search=-value\.\n/,
+        ],
+        ["list --all=x", 2, /^--all takes no value\.\n/],
+        ["start nothing", 1, /^There is no workspace "nothing", or you do not have access to it\.\n$/],
         ["show", 2, /^This command takes 1 argument\./],
         ["show a/b/c", 2, /^"a\/b\/c" must be a name, owner\/name, or an ID\./],
         ["odd", 2, /^Unknown command "workspaces odd"\.\n.*workspaces --help\n$/],
@@ -277,7 +286,7 @@ describe("the commands of users", () => {
       expect((await asBob("workspaces", "list", "--all")).stdout).to.equal("");
       const foreign = await asBob("workspaces", "stop", `${ada.username}/one`);
       expect(foreign).to.deep.include({ status: 1, stdout: "" });
-      expect(foreign.stderr).to.match(/^ada-\d+\/one: Resource not found/);
+      expect(foreign.stderr).to.match(/^There is no workspace "ada-\d+\/one", or you do not have access to it\.\n$/);
       const asOwner = await cli.runWith(
         { env: { STEWARD_URL: url, STEWARD_TOKEN: w.owner.token } },
         "workspaces",

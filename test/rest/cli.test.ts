@@ -3,10 +3,11 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { addAuthenticator } from "../support/authenticators.js";
 import { type App, ownerPassword, startServer } from "../support/app.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "../support/cluster.js";
 import { command, spawnProgram, spawnServer } from "../support/process.js";
-import { transports } from "../support/watchers.js";
+import { eventually, transports } from "../support/watchers.js";
 import { Client } from "../support/world.js";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
@@ -33,6 +34,7 @@ describe("the command line", function () {
   const helps: Array<[words: string, says: string]> = [
     ["--help", "server --help"],
     ["-h", "workspaces create NAME"],
+    ["help", "workspaces create NAME"],
     ["", "users list"],
     ["server --help", "admin reset-password --email E"],
     ["server", "STEWARD_DATABASE_URL"],
@@ -78,12 +80,13 @@ describe("the command line", function () {
   });
 
   const mistakes: Array<[words: string, says: RegExp]> = [
+    ["serve", /^Unknown command "serve"\. Did you mean "server"\?\n/],
     ["frobnicate", /^Unknown command "frobnicate"\.\n.*--help\n$/],
     ["migrated", /^Unknown command "migrated"\. Did you mean "migrate"\?\n/],
     ["admin creat", /^Unknown command "admin creat"\. Did you mean "admin create"\?\n/],
     ["worksapces list", /^Unknown command "worksapces list"\. Did you mean "workspaces"\?\n/],
     ["admin create --email a@example.com", /^Missing required options: --username\.\n.*admin create --help\n$/],
-    ["admin reset-password --mail a@example.com", /^Unknown option '--mail'/],
+    ["admin reset-password --mail a@example.com", /^Unknown option "--mail"\.\n/],
     ["migrate now", /^Unexpected argument 'now'/],
   ];
   it("rejects an invalid command with a message", async () => {
@@ -153,6 +156,21 @@ describe("the command line", function () {
       expect(faulty.stderr)
         .to.match(/^--email: /m)
         .and.match(/^--username: /m);
+    });
+
+    it("removes the second factors of a user who has lost them, and ends the sessions", async () => {
+      const owner = "owner@example.com";
+      const { body } = await signIn(app.url, owner, ownerPassword);
+      const session = new Client(app.url, body.session_token);
+      await addAuthenticator(session, ownerPassword);
+      expect((await signIn(app.url, owner, ownerPassword)).status).to.equal(401);
+      const reset = () => steward("admin", "reset-factors", "--email", "OWNER@example.com");
+      expect(await reset()).to.deep.equal({ status: 0, stdout: "The second factors are removed.\n", stderr: "" });
+      expect((await signIn(app.url, owner, ownerPassword)).status).to.equal(201);
+      await eventually(async () => (await session.get("/api/v2/groups")).status === 401, "the session has ended");
+      expect(await reset()).to.deep.equal({ status: 0, stdout: "The user has no second factor.\n", stderr: "" });
+      const unknown = await steward("admin", "reset-factors", "--email", "nobody@example.com");
+      expect(unknown).to.deep.include({ status: 1, stdout: "" });
     });
 
     it("rejects an unknown email address", async () => {

@@ -334,6 +334,17 @@ const stories: Record<string, Story> = {
       return scimKey.id;
     },
   },
+  event_endpoint: {
+    entity: "EventEndpoint",
+    actions: flush,
+    play: async (w) => {
+      const input = { organization: "default", name: "story", url: "https://events.example.com/" };
+      const { eventEndpoint } = await change(w, "createEventEndpoint", input, "eventEndpoint { id }");
+      await change(w, "updateEventEndpoint", { id: eventEndpoint.id, name: "other" });
+      await change(w, "deleteEventEndpoint", { id: eventEndpoint.id });
+      return eventEndpoint.id;
+    },
+  },
   sign_in_provider: {
     entity: "SignInProvider",
     actions: flush,
@@ -479,6 +490,7 @@ const stories: Record<string, Story> = {
   appearance: setting("updateAppearance", { applicationName: "Acme" }),
   notifications_settings: setting("updateNotificationSettings", { notifierPaused: true }),
   oauth2_settings: setting("updateOAuth2Settings", { dynamicRegistration: false }),
+  mcp_settings: setting("updateMcpSettings", { forbiddenTools: ["delete_task"] }),
   prebuilds_settings: setting("updatePrebuildsSettings", { reconciliationPaused: true }),
 };
 
@@ -528,4 +540,17 @@ describe("the compiled program", () => {
       await eventually(isThere, `${type} has the events ${actions.join(", ")}`, 2_000).catch(() => {});
       expect(await recorded()).to.include.members(actions);
     });
+
+  it("records nothing of an organization that is missing in the catalog of the types of events", async () => {
+    const known = (await w.as(w.owner).graphql("{ eventTypes { name } }")).eventTypes as Array<{ name: string }>;
+    const names = new Set(known.map(({ name }) => name));
+    const events = Object.keys(stories).map((resourceType) => audited(w, { resourceType }));
+    const missing = (await Promise.all(events))
+      .flat()
+      .filter(({ organizationId }) => organizationId !== null)
+      .map(({ resourceType, action }) => `${resourceType}.${action.toLowerCase()}`)
+      // No endpoint of the organization is there then.
+      .filter((type) => !names.has(type) && !["organization.create", "organization.delete"].includes(type));
+    expect(new Set(missing)).to.deep.equal(new Set());
+  });
 });

@@ -102,6 +102,7 @@ const verbs: Record<string, Verb> = {
   },
   "resetting the password": { by: administersAccounts, tried: ofCatalog("resetUserPassword") },
   "unlinking an identity": { by: administersAccounts, tried: ofCatalog("unlinkUserIdentity") },
+  "removing second factors": { by: administersAccounts, tried: ofCatalog("resetSecondFactors") },
   suspending: { by: administersAccounts, tried: ofCatalog("suspendUser") },
   activating: { by: administersAccounts, tried: ofCatalog("activateUser") },
   deleting: { by: administersAccounts, tried: ofCatalog("deleteUser") },

@@ -131,6 +131,7 @@ describe("a change that races the deletion of its object", () => {
     },
     "setUserRoles, deleteUser": ofUser("setUserRoles"),
     "resetUserPassword, deleteUser": ofUser("resetUserPassword"),
+    "resetSecondFactors, deleteUser": ofUser("resetSecondFactors"),
     "unlinkUserIdentity, deleteUser": ofUser("unlinkUserIdentity"),
     "linkUserIdentity, deleteUser": async () => {
       const { id } = await newAccount();

@@ -496,7 +496,7 @@ describe("sign-in pages", () => {
   it("show errors as pages to browsers, and as JSON to API clients", async () => {
     const answer = await open("/nowhere/to/be/found");
     expect(answer!.status()).to.equal(404);
-    expect(await heading()).to.equal("Route not found.");
+    expect(await heading()).to.equal("This page does not exist.");
     expect(await page.locator("main").innerText()).to.contain(answer!.headers()["x-request-id"]);
     await picture("not-found");
     expect((await open("/logout"))!.status()).to.equal(405);

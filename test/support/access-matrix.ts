@@ -96,6 +96,8 @@ const table: Record<string, string> = {
   "system:read": "O",
   "connection_log:read": "O A o! a!",
   "audit_log:read": "O A o! a!",
+  "event_endpoint:create": "O o",
+  "event_endpoint:read": "O o!",
   "workspace_proxy:create": "O",
   "template:view_insights": "O T A o t a",
   "workspace_proxy:update": "O",
@@ -375,6 +377,7 @@ function testDominance(): void {
     "resetUserPassword",
     "unlinkUserIdentity",
     "linkUserIdentity",
+    "resetSecondFactors",
     "setQuietHours",
     "removeOrganizationMember",
   ];

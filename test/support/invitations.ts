@@ -64,7 +64,7 @@ export const accept = async (client: Client, link: string | null, input: object 
 export const invitationOf = async (client: Client, id: string): Promise<Anything> =>
   (
     await client.graphql(
-      `query($id: UUID!) { invitation(id: $id) { email name siteRoles loginType status delivery isMailed isVoid mailFault
+      `query($id: UUID!) { invitation(id: $id) { email name siteRoles loginType status delivery isMailed isVoid hasAccount mailFault
          sendCount expiresAt memberships { organizationName roles } groups { name } inviter { username } user { username } } }`,
       { id },
     )

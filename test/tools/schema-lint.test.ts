@@ -24,6 +24,8 @@ const withoutId: Record<string, string[]> = {
     "ImportedInvitationFault",
     "InboxAction",
     "AuditSink",
+    "EventAttempt",
+    "EventDefinition",
     "NumberedAuditEvent",
     "NotificationAttempt",
     "OAuth2AppEndpoints",
@@ -85,6 +87,7 @@ const withoutId: Record<string, string[]> = {
     "GroupAiBudget",
     "HealthCheck",
     "HeldWorkspaces",
+    "McpServer",
     "NotificationMethods",
     "NotificationSettings",
     "NotificationTransports",
@@ -102,6 +105,7 @@ const withoutId: Record<string, string[]> = {
     "WorkspaceAcl",
     "WorkspaceQuota",
     "UserIdentity",
+    "SecondFactors",
   ],
   "They relate one object to another, which has the ID.": [
     "InvitedMembership",
@@ -119,6 +123,7 @@ const withoutId: Record<string, string[]> = {
     "WorkspaceUserEntry",
   ],
   "Their key has the name it has elsewhere: in licenses, in messages, in the request.": [
+    "McpTool",
     "AppConnectKey",
     "Feature",
     "OAuth2ClientConfiguration",

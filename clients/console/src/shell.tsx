@@ -13,6 +13,7 @@ import { chapters, routes } from "./sections";
 import { Shell } from "./shell.gql";
 import { Banner } from "./ui/banner";
 import { NoticeBoard } from "./ui/notices";
+import { ProveAgain } from "./ui/prove-again";
 import { SignedOut } from "./ui/signed-out";
 import { Empty, hasNavigated, Heading, Person, productName } from "./ui/parts";
 
@@ -37,6 +38,7 @@ export const App = () => (
     <Frame />
     <NoticeBoard />
     <SignedOut />
+    <ProveAgain />
   </LocationProvider>
 );
 

@@ -20,6 +20,7 @@ import {
 import { keyMay, permittedToKey } from "./scim-key-policy.js";
 import { grants, isMachine, type MachineAction, machinePolicy, type ObjectOf, type Permission } from "./policy.js";
 import { covers, missingScopes, type Need } from "./scopes.js";
+import { requireProofFor } from "./step-up.js";
 import { forbidden } from "../kernel/errors.js";
 
 export type { Account, Permitted, Target } from "./permission-grants.js";
@@ -33,7 +34,16 @@ export {
   type SiteRole,
   siteRoles,
 } from "../kernel/actor.js";
-export { covers, isScope, narrowScopes as narrowed, type Need, scopeCatalog, scopesOf } from "./scopes.js";
+export { requireProof, requireProofFor } from "./step-up.js";
+export {
+  covers,
+  isScope,
+  missingScopes,
+  narrowScopes as narrowed,
+  type Need,
+  scopeCatalog,
+  scopesOf,
+} from "./scopes.js";
 
 /** The target of a check, with every value that the rules of the permission read; none for site-wide permissions. */
 type On<P extends Permission> = unknown extends ObjectOf<P> ? [] : [object: ObjectOf<P>];
@@ -64,10 +74,13 @@ export const seesOn = (actor: Actor, permission: Permission, target: Target): bo
     ? (grants.get(permission) ?? []).some((grant) => gives(grant, actor, target, mayAssignByRole))
     : mayOn(actor, permission, target);
 
-/** Throws FORBIDDEN unless `may`. For objects that the actor can see; lookups throw NOT_FOUND for others. */
+/**
+ * Throws FORBIDDEN unless `may`, and STEP_UP_REQUIRED if the permission takes a more recent proof. For objects that the actor can see; lookups throw
+ * NOT_FOUND for others.
+ */
 export function authorize<P extends Permission>(actor: Actor, permission: P, ...[object]: On<P>): void {
   const target: Target = object ?? {};
-  if (mayOn(actor, permission, target)) return;
+  if (mayOn(actor, permission, target)) return requireProofFor(actor, permission);
   requireScope(actor, permission);
   if (mayOn(actor, permission, { ...target, siteRoles: [], memberships: [] }))
     throw forbidden("Forbidden.", {

@@ -145,6 +145,8 @@ const policy = {
   system: each(["read", "update"], owner),
   connection_log: { read: [admins, auditors] },
   audit_log: { read: [admins, auditors] },
+  // Endpoints receive what the audit log has: who makes one needs `audit_log:read` as well.
+  event_endpoint: each(crud, admins),
   workspace_proxy: { ...each(writes, owner), read: [anyUser] },
 
   provisioner_key: {
@@ -176,6 +178,25 @@ const policy = {
   },
   inbox_notification: each(["read", "update"], theOwner),
 } satisfies Record<string, Record<string, Who[]>>;
+
+/**
+ * The permissions whose use takes a recent proof of who the user is, from users whom the deployment asks for one: what
+ * gives lasting or wider access.
+ */
+export const provenPermissions: ReadonlySet<Permission> = new Set<Permission>([
+  "api_key:create",
+  "assign_role:assign",
+  "assign_org_role:assign",
+  "license:create",
+  "license:delete",
+  "oauth2_app_secret:create",
+  "provisioner_key:create",
+  "scim_key:create",
+  "sign_in_provider:create",
+  "sign_in_provider:update",
+  "sign_in_provider:delete",
+  "workspace_proxy:create",
+]);
 
 /** The permissions of machines, by kind. Each machine acts only for itself. */
 export const machinePolicy = {

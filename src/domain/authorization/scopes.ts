@@ -6,6 +6,7 @@ const scopedResources = [
   "audit_log",
   "connection_log",
   "deployment_config",
+  "event_endpoint",
   "external_auth_link",
   "file",
   "group",

@@ -9,6 +9,8 @@ import { newId } from "../kernel/ids.js";
 import { randomText } from "../../runtime/random.js";
 import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { passwordProblem } from "../sign-in/password-strength.js";
+import { forgetFactors } from "../sign-in/second-factors.js";
+import { endSessions } from "../tokens/sessions.js";
 import { userHint } from "../tokens/hints.js";
 import { releaseFormerEmail } from "../users/former-emails.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
@@ -72,20 +74,37 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
   return given === undefined ? { email, password } : { email };
 }
 
-/**
- * Restores the access of a user: activates the account, sets a new password, and makes password the login type. Ends
- * all sessions and tokens. For operators: checks no permission.
- */
-export async function recoverAccess(ctx: Context, email: string): Promise<Administrator> {
-  const user = await ctx.db
+/** Locks the account of an email address. For operators: checks no permission. */
+async function lockAccount({ db }: Context, email: string) {
+  const user = await db
     .selectFrom("users")
-    .select(["id", "email", "username", "isServiceAccount"])
+    .select(["id", "email", "username", "name", "isServiceAccount"])
     .where(foldedColumn("email"), "=", foldCase(email))
     .where("deletedAt", "is", null)
     .where("isSystem", "=", false)
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!user) throw notFound();
+  return user;
+}
+
+/**
+ * Removes the second factors of a user who has lost them, tells the user, and ends the user's sessions. For operators: checks
+ * no permission. Returns whether there were any.
+ */
+export async function recoverFactors(ctx: Context, email: string): Promise<boolean> {
+  const user = await lockAccount(ctx, email);
+  if (!(await forgetFactors(ctx, user))) return false;
+  await endSessions(ctx, user.id);
+  return true;
+}
+
+/**
+ * Restores the access of a user: activates the account, sets a new password, and makes password the login type. Ends
+ * all sessions and tokens. For operators: checks no permission.
+ */
+export async function recoverAccess(ctx: Context, email: string): Promise<Administrator> {
+  const user = await lockAccount(ctx, email);
   if (user.isServiceAccount) throw conflict("Service accounts have no password.");
 
   const password = randomText(generatedLength);

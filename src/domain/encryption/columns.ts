@@ -170,6 +170,22 @@ export const providerSessionTokens = statementsFor({
   isReplaceable: true,
 });
 
+/** The secrets that sign events. */
+export const endpointSecrets = statementsFor({
+  table: "event_endpoint_secrets",
+  column: "secret",
+  keyId: "key_id",
+  owner: "endpoint_id",
+});
+
+/** The secrets of authenticators. */
+export const authenticatorSecrets = statementsFor({
+  table: "authenticators",
+  column: "secret",
+  keyId: "key_id",
+  owner: "user_id",
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
@@ -187,4 +203,6 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   invitationTokens,
   providerSecrets,
   providerSessionTokens,
+  endpointSecrets,
+  authenticatorSecrets,
 ];

@@ -46,18 +46,15 @@ function aiSpendOf(ctx: Context, userId: string, organizationId: string): Promis
     .where("g.organizationId", "=", organizationId)
     .where(hasMember(userId));
   const spent = ctx.db
-    .selectFrom("aiUsage")
-    .select(
-      sql<number>`least(coalesce(sum(${aiUsage.amountMicros}), 0), ${sql.lit(Number.MAX_SAFE_INTEGER)})`.as("spent"),
-    )
-    .where("userId", "=", userId)
+    .selectFrom("aiMonthSpending")
+    .select("amountMicros")
     .where("organizationId", "=", organizationId)
-    .where("at", ">=", thisMonth)
-    .where("at", "<", nextMonth);
+    .where("month", "=", thisMonth)
+    .where("userId", "=", userId);
   return ctx.db
-    .selectNoFrom([
+    .selectNoFrom((eb) => [
       limit.$asScalar().as("limitMicros"),
-      spent.$asScalar().as("spentMicros"),
+      eb.fn.coalesce(spent.$asScalar(), eb.lit(0)).as("spentMicros"),
       thisMonth.as("periodStart"),
       nextMonth.as("periodEnd"),
     ])

@@ -8,7 +8,7 @@ import { type Input, inputOf, otherwise, reference } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { nextMonth, thisMonth } from "./ai-spending.js";
 
-const usage = columnsOf("aiUsage", "a");
+const spending = columnsOf("aiMonthSpending", "a");
 const budget = columnsOf("groupAiBudgets", "b");
 const member = columnsOf("groupMembers", "m");
 const organizationMember = columnsOf("organizationMembers", "o");
@@ -55,10 +55,9 @@ export async function readOrganizationAiSpend(
   // Budgets are joined as a set: at most one row for each member of a group that has one. Everyone has no rows of its own.
   const reading = sql<Omit<OrganizationAiSpend, "spenders"> & { spenders: AiSpender[] | null }>`
     with spent as (
-      select ${usage.userId} as spender, ${amountOf(usage.amountMicros)} as amount
-      from ai_usage a
-      where ${usage.organizationId} = ${id} and ${usage.at} >= ${thisMonth} and ${usage.at} < ${nextMonth}
-      group by 1
+      select ${spending.userId} as spender, ${spending.amountMicros} as amount
+      from ai_month_spending a
+      where ${spending.organizationId} = ${id} and ${spending.month} = ${thisMonth}
     ), budgets as (
       select ${group.id} as id, ${budget.spendLimitMicros} as amount
       from groups g join group_ai_budgets b on ${budget.groupId} = ${group.id}

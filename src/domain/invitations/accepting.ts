@@ -16,7 +16,7 @@ import { chosenPassword, passwordProblem } from "../sign-in/password-strength.js
 import { issueSession } from "../tokens/sessions.js";
 import { hashSecret } from "../tokens/token-text.js";
 import { requireFree } from "../users/accounts.js";
-import { firstFree, usernameFor, usernames } from "../users/derived-usernames.js";
+import { firstFreeUsername, usernameFor } from "../users/derived-usernames.js";
 import { addUser } from "../users/create-user.js";
 import { realName, usernameValue } from "../users/names.js";
 import { userActor } from "../users/user-actors.js";
@@ -71,7 +71,7 @@ export async function readInvitationOffer(ctx: Context, token: string): Promise<
   return {
     email: invitation.email,
     name: invitation.name,
-    username: (await firstFree(ctx, usernames(usernameFor(invitation.email)))) ?? "",
+    username: (await firstFreeUsername(ctx, usernameFor(invitation.email))) ?? "",
     inviterName: inviter.name || inviter.username,
     organizationNames: organizations.map(({ name, displayName }) => displayName || name),
     expiresAt: invitation.expiresAt,

@@ -153,6 +153,23 @@ export async function isVoid(ctx: Context, { status: is, inviterId, inviterEpoch
   return inviter === undefined || epoch !== inviterEpoch || !may(inviter, "user:create");
 }
 
+/** Whether the address of an open invitation has an account by now, so that the invitation cannot be accepted. */
+export const hasAccount = async (ctx: Context, { status: is, email }: InvitationRow): Promise<boolean> =>
+  is === "open" && (await ctx.load(accountsWithEmails, foldCase(email)));
+
+/** For each folded email, whether a user has it whom no identity provider has deleted. */
+export async function accountsWithEmails(ctx: Context, emails: readonly string[]): Promise<boolean[]> {
+  const users = await ctx.db
+    .selectFrom("users")
+    .select(foldedColumn("email").as("email"))
+    .where(foldedColumn("email"), "=", anyOf(emails, "text"))
+    .where("deletedAt", "is", null)
+    .where("deprovisionedAt", "is", null)
+    .execute();
+  const found = new Set(users.map(({ email }) => email));
+  return emails.map((email) => found.has(email));
+}
+
 async function epochs(ctx: Context, ids: readonly string[]): Promise<Array<number | undefined>> {
   const rows = await ctx.db
     .selectFrom("users")

@@ -7,6 +7,7 @@ import {
   organizationRoles,
   type SiteRole,
   siteRoles,
+  requireProofFor,
 } from "../authorization/authorization.js";
 import type { Role, UserActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
@@ -154,6 +155,8 @@ export function requireGivable(
   authorize(actor, "invitation:create", target);
   for (const { organizationId } of given.memberships)
     authorize(actor, "organization_member:create", { organizationId, ...target });
+  const givesRoles = given.siteRoles.length > 0 || given.memberships.some(({ roles }) => roles.length > 0);
+  if (givesRoles) requireProofFor(actor, "assign_role:assign");
   for (const { organizationId } of groups) authorize(actor, "group:update", { organizationId });
 }
 

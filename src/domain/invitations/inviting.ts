@@ -20,6 +20,7 @@ import { newEmail, realName } from "../users/names.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { mailHint } from "./invitation-mail.js";
 import {
+  accountsWithEmails,
   epochOf,
   auditedInvitation,
   InvitationDelivery,
@@ -132,13 +133,7 @@ const invited = { field: "email", detail: "This email has an open invitation. Se
 /** The emails, folded, that have an account, or an open invitation. Accounts that an identity provider deleted do not count. */
 export async function takenEmails(ctx: Context, emails: readonly string[]) {
   const wanted = emails.map(foldCase);
-  const users = await ctx.db
-    .selectFrom("users")
-    .select(foldedColumn("email").as("email"))
-    .where(foldedColumn("email"), "=", anyOf(wanted, "text"))
-    .where("deletedAt", "is", null)
-    .where("deprovisionedAt", "is", null)
-    .execute();
+  const haveAccounts = await accountsWithEmails(ctx, wanted);
   const open = await ctx.db
     .selectFrom("invitations")
     .select(foldedColumn("email").as("email"))
@@ -146,7 +141,10 @@ export async function takenEmails(ctx: Context, emails: readonly string[]) {
     .where("endReason", "is", null)
     .where("expiresAt", ">", now)
     .execute();
-  return { ofUsers: new Set(users.map(({ email }) => email)), ofInvitations: new Set(open.map(({ email }) => email)) };
+  return {
+    ofUsers: new Set(wanted.filter((_, index) => haveAccounts[index])),
+    ofInvitations: new Set(open.map(({ email }) => email)),
+  };
 }
 
 /** The fault of an email that has an account or an open invitation. */

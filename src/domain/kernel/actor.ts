@@ -16,8 +16,30 @@ export interface UserActor {
   readonly entersWorkspaces: boolean;
   /** Whether the user can do nothing else before the password was changed, whatever the credential is. */
   readonly mustChangePassword: boolean;
+  /** Whether the user can do nothing else before a second factor was added. API tokens go on. */
+  readonly mustAddFactor?: boolean;
+  /** The recent proof that some actions require of this user; absent if they require none. */
+  readonly proof?: Proof | undefined;
   readonly credential: Credential;
 }
+
+/** The recent proof of who a user is. */
+export interface Proof {
+  /** Milliseconds since the epoch. */
+  readonly until: number;
+  /** Seconds for which a proof holds. */
+  readonly maxAge: number;
+  /** How the session can prove it again; nothing for access tokens of applications, which cannot. */
+  readonly ways: readonly ProofWay[];
+}
+
+/** A way to prove again who one is. */
+export const ProofWay = {
+  ONE_TIME_CODE: "one_time_code",
+  PASSWORD: "password",
+  SIGN_IN: "sign_in",
+} as const;
+export type ProofWay = (typeof ProofWay)[keyof typeof ProofWay];
 
 /** The key that authenticated a request of a user. */
 export interface Credential {

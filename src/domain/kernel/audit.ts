@@ -98,11 +98,18 @@ export function auditRow(ctx: { actor: Actor; request: RequestDetails }, entry: 
     resource_id: entry.resourceId,
     resource_label: entry.resourceLabel,
     organization_id: entry.organizationId,
-    diff: actor.kind === "scim_key" ? { ...entry.diff, source: { new: actor.source } } : (entry.diff ?? {}),
+    diff: { ...entry.diff, ...meansOf(actor, request) },
     request_id: request.id,
     ip: request.ip,
     user_agent: request.userAgent,
   };
+}
+
+/** By which means a caller acted, besides its credential: the provider of a SCIM key, or the tool that a program called. */
+function meansOf(actor: Actor, { tool }: RequestDetails): Diff {
+  if (actor.kind === "scim_key") return { source: { new: actor.source } };
+  if (actor.kind !== "user" || tool === undefined) return {};
+  return { mcp: { new: { tool, client: actor.credential.oauth?.clientId ?? null } } };
 }
 
 /** Gives audit events their numbers, by which streams resume. */

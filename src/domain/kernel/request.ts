@@ -23,6 +23,8 @@ export interface RequestDetails {
   actorId?: string;
   /** The operation that it runs; of several, the last one. */
   operation?: OperationDetails;
+  /** The tool of the MCP server that a program called for the user. */
+  tool?: string;
   /** The codes of its errors, each once. */
   errorCodes?: string[];
 }

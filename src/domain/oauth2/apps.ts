@@ -49,10 +49,8 @@ type AppPermission = `oauth2_app:${"update" | "delete"}` | `oauth2_app_secret:${
 
 /** Locks an application until the transaction ends. Throws for callers without the permission, and locks nothing. */
 export async function lockApp(ctx: Context, id: string, permission: AppPermission): Promise<ClientRow> {
-  if (!may(ctx.actor, permission)) {
-    await findApp(ctx, id);
-    authorize(ctx.actor, permission);
-  }
+  if (!may(ctx.actor, permission)) await findApp(ctx, id);
+  authorize(ctx.actor, permission);
   const app = await clients(ctx.db).where("oauth2Clients.id", "=", id).forNoKeyUpdate().executeTakeFirst();
   if (!app) throw notFound();
   return app;

@@ -37,12 +37,17 @@ export function canonicalResource(text: string): string | undefined {
   return canonical.length <= longestResource ? canonical : undefined;
 }
 
-/** The resources of this server, in canonical form: all of it, the REST API, and GraphQL. */
-export const ownResources = ({ accessUrl }: Pick<Config, "accessUrl">): string[] => [
-  accessUrl,
-  `${accessUrl}/api/v2`,
-  `${accessUrl}/graphql`,
-];
+/** The parts of this server that tokens can be issued for, and the path of each. */
+export const OwnResource = { SERVER: "", REST: "/api/v2", GRAPHQL: "/graphql", MCP: "/mcp" } as const;
+export type OwnResource = (typeof OwnResource)[keyof typeof OwnResource];
+
+/** The resources of this server, in canonical form. */
+export const ownResources = ({ accessUrl }: Pick<Config, "accessUrl">): string[] =>
+  Object.values(OwnResource).map((path) => accessUrl + path);
+
+/** Whether tokens with these audiences are good for the MCP server and nothing else. */
+export const areForMcp = (audiences: readonly string[], { accessUrl }: Pick<Config, "accessUrl">): boolean =>
+  audiences.length > 0 && audiences.every((uri) => uri === accessUrl + OwnResource.MCP);
 
 /**
  * The resources of a request in canonical form; none stand for the whole of this server. Throws `invalid_target` unless

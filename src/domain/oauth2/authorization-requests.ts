@@ -213,8 +213,8 @@ async function check(ctx: Context, parameters: AuthorizationParameters): Promise
   try {
     for (const rule of rules) rule(request);
     const { client, given } = request;
-    const scopes = requestedScopes(client, given.scope, ctx.config);
-    return { ...request, ...scopes, audiences: await audiencesOf(ctx, client, given.resource) };
+    const audiences = await audiencesOf(ctx, client, given.resource);
+    return { ...request, ...requestedScopes({ client, audiences }, given.scope, ctx.config), audiences };
   } catch (error) {
     throw await reportToClient(ctx, request, error);
   }

@@ -74,8 +74,8 @@ export async function startOAuth2Device(ctx: Context, input: StartOAuth2Device):
   requireValues({ clientId }, StartOAuth2Device, { clientSecret, scope });
   const client = await authenticateClient(ctx, input);
   requireGrantType(client, "urn:ietf:params:oauth:grant-type:device_code");
-  const scopes = requestedScopes(client, scope, ctx.config);
   const audiences = await audiencesOf(ctx, client, input.resource);
+  const scopes = requestedScopes({ client, audiences }, scope, ctx.config);
   const { accessUrl, oauth2DeviceTtl } = ctx.config;
   const expiresIn = oauth2DeviceTtl / 1000;
   const code = newSecret("deviceCode");
@@ -227,7 +227,7 @@ async function find(ctx: Context, userCode: string, isLocked = false): Promise<D
   const client = await ctx.load(clientsById, row.clientId);
   if (client.isDisabled || !client.grantTypes.includes("urn:ietf:params:oauth:grant-type:device_code"))
     throw oauthFailure("unauthorized_client", "The application may not be used on devices any more.");
-  requireWithin(client, row.scopes);
+  requireWithin({ client, audiences: row.audiences }, row.scopes, ctx.config);
   return { ...row, client };
 }
 

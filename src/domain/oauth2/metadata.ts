@@ -1,6 +1,8 @@
 import { scopeCatalog } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { AuthMethod, GrantType } from "./clients.js";
+import { mcpUsualScopes } from "../mcp/tools.js";
+import { OwnResource } from "./audiences.js";
 import { mayRegister, requireOAuth2 } from "./oauth2-settings.js";
 
 /** The metadata of an authorization server (RFC 8414 §2). */
@@ -53,10 +55,6 @@ export async function oauth2ServerMetadata(ctx: Context): Promise<ServerMetadata
   };
 }
 
-/** The parts of this server that tokens can be issued for, and the path of each. */
-export const OwnResource = { SERVER: "", REST: "/api/v2", GRAPHQL: "/graphql" } as const;
-export type OwnResource = (typeof OwnResource)[keyof typeof OwnResource];
-
 /** How to get access to a resource (RFC 9728 §2). */
 export interface ResourceMetadata {
   resource: string;
@@ -72,7 +70,7 @@ export function oauth2ProtectedResourceMetadata(ctx: Context, path: OwnResource)
   return {
     resource: accessUrl + path,
     authorizationServers: [accessUrl],
-    scopesSupported: oauth2ResourceScopes,
+    scopesSupported: path === OwnResource.MCP ? mcpUsualScopes : oauth2ResourceScopes,
     bearerMethodsSupported: ["header"],
   };
 }

@@ -1,5 +1,7 @@
 import type { Config } from "../../runtime/config.js";
-import { isScope, narrowed } from "../authorization/authorization.js";
+import { isScope, narrowed, scopeCatalog } from "../authorization/authorization.js";
+import { mcpScopes } from "../mcp/tools.js";
+import { areForMcp } from "./audiences.js";
 import type { ClientRow } from "./clients.js";
 import { oauthFailure } from "./oauth-errors.js";
 import { textBy } from "../kernel/values.js";
@@ -8,7 +10,13 @@ import { textBy } from "../kernel/values.js";
 const longest = 4096;
 const mostScopes = 100;
 
-type Configured = Pick<Config, "oauth2DynamicScopes">;
+type Configured = Pick<Config, "accessUrl" | "oauth2DynamicScopes">;
+
+/** An application that asks for access, and the resources that it is for. */
+export interface Asking {
+  client: ClientRow;
+  audiences: readonly string[];
+}
 
 const namesIn = (scope: string) => [...new Set(scope.split(" ").filter(Boolean))];
 
@@ -45,50 +53,66 @@ export interface RequestedScopes {
  * `user:read`. Those beyond the ceiling of the application are left out (RFC 6749 §3.3). Throws `invalid_scope` if none
  * is within it.
  */
-export function requestedScopes(
-  client: ClientRow,
-  scope: string | null | undefined,
-  config: Configured,
-): RequestedScopes {
-  const known = knownScopes(client, scope, config);
-  const scopes = known.filter((each) => isWithin(client, each));
+export function requestedScopes(asking: Asking, scope: string | null | undefined, config: Configured): RequestedScopes {
+  const known = knownScopes(asking, scope, config);
+  const isWithin = ceilingOf(asking, config);
+  const scopes = known.filter(isWithin);
   if (scopes.length === 0) throw beyondCeiling(known);
-  return { scopes, refusedScopes: scope ? known.filter((each) => !isWithin(client, each)) : [] };
+  return { scopes, refusedScopes: scope ? known.filter((each) => !isWithin(each)) : [] };
 }
 
 /**
  * The scopes of a request that no user sees: likewise, but nothing is left out. Throws `invalid_scope` for scopes beyond
  * the ceiling.
  */
-export function exactScopes(client: ClientRow, scope: string | null | undefined, config: Configured): string[] {
-  const known = knownScopes(client, scope, config);
-  requireWithin(client, known);
+export function exactScopes(asking: Asking, scope: string | null | undefined, config: Configured): string[] {
+  const known = knownScopes(asking, scope, config);
+  requireWithin(asking, known, config);
   return known;
 }
 
 /** The scopes that the `scope` parameter names, or without it the application's own; at least `user:read`. */
-function knownScopes(client: ClientRow, scope: string | null | undefined, config: Configured): string[] {
-  const known = (scope ? splitScope(scope) : initialScopes(client, config)).filter(isScope);
+function knownScopes(asking: Asking, scope: string | null | undefined, config: Configured): string[] {
+  const known = (scope ? splitScope(scope) : initialScopes(asking, config)).filter(isScope);
   return known.length > 0 ? known : ["user:read"];
 }
 
-const isWithin = ({ scopeCeiling }: ClientRow, scope: string): boolean =>
-  scopeCeiling === null || coversAll(scopeCeiling, [scope]);
+/**
+ * The ceiling of an application, as a test of one scope. Applications that are for the MCP server alone may ask for what
+ * its tools need as well, whatever they registered: an owner decides only about those that an owner made.
+ */
+function ceilingOf({ client, audiences }: Asking, config: Configured): (scope: string) => boolean {
+  const { kind, scopeCeiling } = client;
+  if (scopeCeiling === null) return () => true;
+  const ceiling = kind !== "admin" && areForMcp(audiences, config) ? [...scopeCeiling, ...mcpScopes] : scopeCeiling;
+  return (scope) => coversAll(ceiling, [scope]);
+}
 
 const beyondCeiling = (scopes: readonly string[]) =>
   oauthFailure("invalid_scope", `The application may not get the scopes ${scopes.join(" ")}.`);
 
 /** Throws `invalid_scope` for scopes beyond the ceiling of the application, naming them. */
-export function requireWithin(client: ClientRow, scopes: readonly string[]): void {
-  const beyond = scopes.filter((scope) => !isWithin(client, scope));
+export function requireWithin(asking: Asking, scopes: readonly string[], config: Configured): void {
+  const isWithin = ceilingOf(asking, config);
+  const beyond = scopes.filter((scope) => !isWithin(scope));
   if (beyond.length > 0) throw beyondCeiling(beyond);
 }
 
 /** Scopes granted when a request names none. */
-function initialScopes({ kind, scopeCeiling, metadata }: ClientRow, { oauth2DynamicScopes }: Configured): string[] {
+function initialScopes({ client, audiences }: Asking, config: Configured): string[] {
+  const { kind, scopeCeiling, metadata } = client;
   if (kind === "admin") return scopeCeiling ?? ["all"];
-  return typeof metadata.scope === "string" ? splitScope(metadata.scope) : oauth2DynamicScopes;
+  if (typeof metadata.scope === "string") return splitScope(metadata.scope);
+  const { oauth2DynamicScopes } = config;
+  return areForMcp(audiences, config) ? harmless(oauth2DynamicScopes) : oauth2DynamicScopes;
 }
+
+/**
+ * What scopes cover, in single scopes, without deletion and without entering workspaces: a model that acts for a user gets
+ * these only if the user allowed them by name.
+ */
+const harmless = (scopes: readonly string[]): string[] =>
+  scopeCatalog.filter((scope) => !/(^all|:\*|:delete|:ssh)$/.test(scope) && coversAll(scopes, [scope]));
 
 /** A scope in words. */
 export interface DescribedScope {
@@ -232,8 +256,9 @@ const sentences: Readonly<Record<string, string>> = {
 /** A scope in words; its name for one that is not in the catalog any more. */
 const sentenceOf = (scope: string): string => sentences[scope] ?? `Use the permission ${scope}.`;
 
-/** Describes scopes to the user, without those that others of them include. */
+/** Describes scopes to the user, without those that others of them include. Deletions that are named are always told. */
 export function describe(scopes: readonly string[]): DescribedScope[] {
-  const isIncluded = (scope: string) => scopes.some((other) => other !== scope && coversAll([other], [scope]));
+  const isIncluded = (scope: string) =>
+    !scope.endsWith(":delete") && scopes.some((other) => other !== scope && coversAll([other], [scope]));
   return scopes.filter((scope) => !isIncluded(scope)).map((scope) => ({ name: scope, description: sentenceOf(scope) }));
 }

@@ -231,20 +231,20 @@ async function requestAudience(exchange: ClientExchange): Promise<void> {
 /** The scopes that the user consented to. The ceiling of the application may have become lower in the meantime. */
 function keepScopes(exchange: CodeExchange | DeviceExchange): void {
   exchange.scopes = exchange.presented.scopes;
-  requireWithin(exchange.client, exchange.scopes);
+  requireWithin(exchange, exchange.scopes, exchange.ctx.config);
 }
 
 /** The scopes of the grant, or those requested, which must be among them. The next refresh may request all again. */
 function narrowScopes(exchange: RefreshExchange): void {
-  const { ctx, client, input, presented } = exchange;
-  if (input.scope) exchange.scopes = exactScopes(client, input.scope, ctx.config);
-  else requireWithin(client, (exchange.scopes = presented.scopes));
+  const { ctx, input, presented } = exchange;
+  if (input.scope) exchange.scopes = exactScopes(exchange, input.scope, ctx.config);
+  else requireWithin(exchange, (exchange.scopes = presented.scopes), ctx.config);
   if (!coversAll(presented.scopes, exchange.scopes))
     throw oauthFailure("invalid_scope", "The user has not granted all of the requested scopes.");
 }
 
 function requestScopes(exchange: ClientExchange): void {
-  exchange.scopes = exactScopes(exchange.client, exchange.input.scope, exchange.ctx.config);
+  exchange.scopes = exactScopes(exchange, exchange.input.scope, exchange.ctx.config);
 }
 
 /**

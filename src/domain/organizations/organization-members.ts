@@ -7,6 +7,7 @@ import {
   type OrganizationRole,
   selectPermitted,
   sees,
+  requireProofFor,
 } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import { lockMemberships } from "../groups/memberships.js";
@@ -410,6 +411,7 @@ export async function setOrganizationMemberRoles(
     if (!mayAssign(ctx.actor, role, organizationId)) throw forbidden(`You cannot give or take the role ${role}.`);
 
   if (changed.length > 0) {
+    requireProofFor(ctx.actor, "assign_org_role:assign");
     await ctx.db
       .updateTable("organizationMembers")
       .set({ roles })

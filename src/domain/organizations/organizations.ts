@@ -78,7 +78,7 @@ export const findAnyOrganization = (ctx: Context, ref: string): Promise<Organiza
 export async function lockOrganization(
   ctx: Context,
   ref: string,
-  permission: "organization:update" | "organization:delete" | "group:create",
+  permission: "organization:update" | "organization:delete" | "group:create" | "event_endpoint:create",
 ): Promise<OrganizationRow> {
   const { everywhere, organizations } = selectPermitted(ctx.actor, permission);
   if (everywhere || organizations.length > 0) {
@@ -224,6 +224,7 @@ export async function deleteOrganization(ctx: Context, ref: string): Promise<Org
   stored.deletedAt = new Date(databaseTime());
   await ctx.em.flush();
   await ctx.db.deleteFrom("groups").where("organizationId", "=", id).execute();
+  await ctx.db.deleteFrom("eventEndpoints").where("organizationId", "=", id).execute();
   const members = await ctx.db
     .deleteFrom("organizationMembers")
     .where("organizationId", "=", id)

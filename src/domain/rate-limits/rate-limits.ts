@@ -24,6 +24,8 @@ const hour = 3_600;
 
 const linksPerMinute = 60;
 const invitationsPerMinute = 60;
+/** Few, since codes have six digits, and are only checked after the right password. */
+const wrongCodesPerHour = 10;
 /** Maximum number of failed authentications per minute and address. */
 const mostRejections = 60;
 
@@ -63,6 +65,8 @@ export class RateLimits {
   readonly #registrations: Limit;
   /** Failed logins, by account. */
   readonly failures: Limit;
+  /** Wrong one-time codes, by user. */
+  readonly oneTimeCodes: Limit;
   /** Wrong user codes of devices, by user. */
   readonly userCodes: Limit;
   /** Test notifications, by user. */
@@ -89,6 +93,7 @@ export class RateLimits {
     this.#turns = new KeyedTurns(config.rateLimitCredential || Infinity);
     this.testNotifications = sharedLimit("test-notifications", 60, minute);
     this.failures = sharedLimit("login-failures", config.loginFailuresPerHour, hour);
+    this.oneTimeCodes = sharedLimit("one-time-codes", wrongCodesPerHour, hour);
     this.userCodes = sharedLimit("device-user-codes", 10, 10 * minute);
     this.#registrations = sharedLimit("oauth2-registration", config.oauth2RegistrationsPerHour, hour);
     this.invitations = sharedLimit("invitations", invitationsPerMinute, minute);

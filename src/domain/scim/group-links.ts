@@ -10,7 +10,7 @@ import { fault, notUnique } from "./faults.js";
 import { matchDisplayName } from "./group-rows.js";
 import { groupDisplay } from "./user-rows.js";
 import type { Provisioner } from "./provisioner.js";
-import { numberNames, slug } from "../users/derived-usernames.js";
+import { firstFree, numberNames, slug } from "../users/derived-usernames.js";
 import { longestGroupName } from "../../entities/groups.js";
 import { longestLabel } from "../../entities/lengths.js";
 
@@ -82,15 +82,14 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
   if (named) throw notUnique("displayName");
   const base = slug(displayName, longestGroupName);
   const names = numberNames(isValid(groupName, base) ? base : "group", longestGroupName);
-  const name = foldedColumn("name");
-  const taken = await ctx.db
-    .selectFrom("groups")
-    .select(name.as("name"))
-    .where("organizationId", "=", organizationId)
-    .where("id", "is distinct from", id)
-    .where(name, "=", anyOf(names.map(foldCase), "text"))
-    .execute();
-  const free = names.find((each) => !taken.some((group) => group.name === foldCase(each)));
+  const free = await firstFree(names, (folded) =>
+    ctx.db
+      .selectFrom("groups")
+      .select(foldedColumn("name").as("name"))
+      .where("organizationId", "=", organizationId)
+      .where("id", "is distinct from", id)
+      .where(foldedColumn("name"), "=", anyOf(folded, "text")),
+  );
   if (free === undefined) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");
   return { name: free, displayName: cleanLabel(displayName, longestLabel) };
 }

@@ -5,7 +5,7 @@ import { foldCase } from "../../runtime/text.js";
 import { foldedColumn, anyOf, now } from "../kernel/queries.js";
 import { notUnique, suspendedOtherwise } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
-import { firstFree, usernameFor, usernames } from "../users/derived-usernames.js";
+import { firstFreeUsername, usernameFor } from "../users/derived-usernames.js";
 import { tooManyNames, type WantedUser } from "./user-mapping.js";
 import { hasUserName, isUserNameOfAnother } from "./user-names.js";
 import { linkedUsers } from "./user-rows.js";
@@ -132,7 +132,7 @@ export async function freeUsername(ctx: Context, wanted: WantedUser, id: string 
   await sql`select pg_advisory_xact_lock(hashtextextended(${`steward.scim_username.${foldCase(base)}`}, 0))`.execute(
     ctx.db,
   );
-  return (await firstFree(ctx, usernames(base), id)) ?? tooManyNames();
+  return (await firstFreeUsername(ctx, base, id)) ?? tooManyNames();
 }
 
 /** Throws CONFLICT if identity providers know another user than `id` by a userName. */

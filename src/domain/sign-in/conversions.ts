@@ -1,5 +1,6 @@
 import type { Context } from "../kernel/context.js";
-import { mayOn } from "../authorization/authorization.js";
+import { requireUser } from "../kernel/actor.js";
+import { mayOn, requireProof } from "../authorization/authorization.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
 import { accountWithId, givenPasswordProblem, auditedAccount, isUnchanged, verify } from "./sign-in-accounts.js";
 import { ProviderKind } from "../../infrastructure/identity-providers.js";
@@ -46,6 +47,8 @@ export async function convertLogin(
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 
+  // The provider asks for no code of this server.
+  requireProof(requireUser(ctx.actor));
   const account = await verify(ctx, await accountWithId(ctx, user.id), password);
   // Checks the account again, which may have changed since its verification, and locks it: later changes void the state.
   const locked = await ctx.db.selectFrom("users").where(isUnchanged(account)).select("id").forNoKeyUpdate().execute();

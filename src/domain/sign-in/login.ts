@@ -9,21 +9,28 @@ import {
   givenPasswordProblem,
   auditedAccount,
   isUnchanged,
+  notYourPassword,
   recordRejection,
   verify,
   wrongPassword,
 } from "./sign-in-accounts.js";
 import { now } from "../kernel/queries.js";
-import { bytes, check, type Input, inputOf, nonEmpty, pasted, required } from "../kernel/values.js";
+import { bytes, check, type Input, inputOf, nonEmpty, optional, pasted, required } from "../kernel/values.js";
+import { authenticatorOf, findCode, oneTimeCode, type RightCode, spendCode } from "./one-time-codes.js";
 import { countSignIn } from "./counted-sign-ins.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
 import { chosenPassword, passwordProblem, givenPassword } from "./password-strength.js";
+import { tellUser } from "./second-factors.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { longestEmail } from "../../entities/lengths.js";
 
 export const Login = inputOf({
   email: required(pasted(nonEmpty(bytes(1, longestEmail))), "The email of the account, in any letter case."),
   password: required(givenPassword, "The password."),
+  oneTimeCode: optional(
+    oneTimeCode,
+    "A code of the account's authenticator, or a recovery code. Required if the account has a second factor, which a failure says after the right password only.",
+  ),
 });
 export type Login = Input<typeof Login>;
 
@@ -43,10 +50,10 @@ interface NewSession {
 export const login = (ctx: Context, given: Login): Promise<NewSession> =>
   countSignIn(ctx, "password", () => signIn(ctx, given));
 
-async function signIn(ctx: Context, { email, password }: Login): Promise<NewSession> {
+async function signIn(ctx: Context, { email, password, oneTimeCode: given }: Login): Promise<NewSession> {
   if (!ctx.config.passwordAuth) throw forbidden("Password authentication is disabled.");
   const problems = new Problems();
-  check(Login, { email }, problems);
+  check(Login, { email, oneTimeCode: given }, problems);
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 
@@ -62,6 +69,7 @@ async function signIn(ctx: Context, { email, password }: Login): Promise<NewSess
   if (account.status === "suspended") {
     throw recordRejection(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
   }
+  const code = await rightCodeFor(ctx, account, given);
   const hash = await currentHash(ctx, account, password);
   // Checks the account again, which may have been changed or suspended since its verification.
   const { numUpdatedRows } = await ctx.db
@@ -70,14 +78,60 @@ async function signIn(ctx: Context, { email, password }: Login): Promise<NewSess
     .where(isUnchanged(account))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw recordRejection(ctx, account, wrongPassword());
+  await useCode(ctx, account, code);
   const sessionToken = await issueSession(ctx, account.id);
   await rememberAddress(ctx, account.id);
   ctx.audit({ action: "login", actorId: account.id, ...auditedAccount(account) });
   return { userId: account.id, sessionToken };
 }
 
-/** Not UNAUTHENTICATED, which clients interpret as the end of the session. */
-const notYourPassword = () => badInput([{ field: "currentPassword", detail: "Is not your password." }]);
+/**
+ * Returns the code that completes the sign-in of an account with a second factor, whose password was right; `undefined`
+ * without a factor. Throws UNAUTHENTICATED for a missing or wrong code: only the latter is an attempt to guess one.
+ */
+async function rightCodeFor(
+  ctx: Context,
+  account: Account,
+  given: string | null | undefined,
+): Promise<RightCode | undefined> {
+  if (ctx.config.secondFactors === "off") return undefined;
+  const authenticator = await authenticatorOf(ctx.services.database.db, account.id);
+  if (!authenticator) return undefined;
+  if (given == null) throw codeRequired();
+  const code = await findCode(ctx, authenticator, given);
+  if (!code) throw recordRejection(ctx, account, codeWrong());
+  return code;
+}
+
+/**
+ * Spends the code of a sign-in. Its user is locked: without a code, the account has got no authenticator since it was looked
+ * for.
+ */
+async function useCode(ctx: Context, account: Account, code: RightCode | undefined): Promise<void> {
+  if (!code) {
+    const isAsked = ctx.config.secondFactors !== "off" && (await authenticatorOf(ctx.db, account.id)) !== undefined;
+    if (isAsked) throw codeRequired();
+    return;
+  }
+  if (!(await spendCode(ctx, account.id, code))) throw recordRejection(ctx, account, codeWrong());
+  if ("recoveryHash" in code) await tellUser(ctx, account, "recoveryCodeUsed");
+}
+
+/** The reason of a sign-in that was rejected for its code, for programs. */
+export const codeReason = "one_time_code";
+
+const codeRequired = () =>
+  new DomainError("UNAUTHENTICATED", "A one-time code is required.", {
+    detail: "The account has an authenticator. Send its code, or a recovery code, as well.",
+    reason: codeReason,
+    validations: [{ field: "oneTimeCode", detail: "Is required." }],
+  });
+
+const codeWrong = () =>
+  new DomainError("UNAUTHENTICATED", "Incorrect one-time code.", {
+    reason: codeReason,
+    validations: [{ field: "oneTimeCode", detail: "Is wrong, or was used before. Wait for the next code." }],
+  });
 
 /** Changes the password of the caller and ends its other sessions. Returns the id of the user. */
 export async function changePassword(ctx: Context, { currentPassword, newPassword }: ChangePassword): Promise<string> {
@@ -93,7 +147,7 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
     throw badInput([{ field: "currentPassword", detail: "Only users who sign in with a password have one." }]);
   }
 
-  await verify(ctx, account, currentPassword, { refusal: notYourPassword });
+  await verify(ctx, account, currentPassword, { refusal: () => notYourPassword("currentPassword") });
   const hash = await ctx.services.passwords.hash(newPassword);
   const { numUpdatedRows } = await ctx.db
     .updateTable("users")

@@ -84,8 +84,8 @@ const store = async (
 ): Promise<void> => void (await db.updateTable("providerSessions").set(change).where("id", "=", id).execute());
 
 /** Asks about a session no longer, since the settings of its provider do not want that. */
-const forget = (services: Services, id: string, { refreshToken: _, ...others }: Tokens): Promise<void> =>
-  store(services, id, { ...sealTokens({ services }, id, others), checkAt: null });
+const forget = (services: Services, id: string, tokens: Tokens): Promise<void> =>
+  store(services, id, { ...sealTokens({ services }, id, { ...tokens, refreshToken: undefined }), checkAt: null });
 
 /** Applies the claims as a sign-in does, unless the provider was changed or the session has ended meanwhile. */
 async function apply(

@@ -29,6 +29,7 @@ import { reportWarnings } from "./sign-in-reports.js";
 import { type KnownProvider, stampOf } from "./provider-registry.js";
 import type { PublicSettings } from "./provider-settings.js";
 import { joinedOrganizations } from "./sign-in-providers.js";
+import { removeFactors } from "./second-factors.js";
 import { link, linkDiff, linksOf, userLinkedTo } from "./user-identities.js";
 import { giveAccess, type Offer, offerToIdentity } from "../invitations/accepting.js";
 import { announce } from "../users/account-events.js";
@@ -375,6 +376,7 @@ async function convert(ctx: Context, identity: Identity, conversion: Buffer): Pr
     .set({ loginType: identity.kind, passwordHash: null, mustChangePassword: false, updatedAt: now })
     .where("id", "=", userId)
     .execute();
+  await removeFactors(ctx, userId);
   await endSessions(ctx, userId, credential.id);
   const diff = {
     loginType: { old: "password", new: identity.kind },

@@ -2,7 +2,7 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { auditAtOnce, auditedAs } from "../kernel/audit.js";
-import { DomainError } from "../kernel/errors.js";
+import { badInput, DomainError } from "../kernel/errors.js";
 import { foldCase } from "../../runtime/text.js";
 import { foldedColumn } from "../kernel/queries.js";
 import type { PasswordQueue } from "../../infrastructure/passwords/password-queues.js";
@@ -74,6 +74,9 @@ async function recordRefusal(ctx: Context, account: Named): Promise<void> {
     ctx.log.error({ err: error, requestId: ctx.request.id }, "A failed login could not be recorded.");
   }
 }
+
+/** Not UNAUTHENTICATED, which clients interpret as the end of the session. */
+export const notYourPassword = (field: string) => badInput([{ field, detail: "Is not your password." }]);
 
 export const wrongPassword = () => new DomainError("UNAUTHENTICATED", "Incorrect email or password.");
 

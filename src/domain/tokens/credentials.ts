@@ -12,12 +12,12 @@ import { hintIdsOf, userHint } from "./hints.js";
 import { agents, Machines } from "./machines.js";
 import type { Recent } from "./recent.js";
 import type { SessionLife } from "./session-lifetime.js";
-import { livingKeys, type Snapshot, snapshots } from "./snapshots.js";
+import { livingKeys, type Snapshot, type SnapshotSettings, snapshots } from "./snapshots.js";
 import { isSecretOf, parseToken, type Token } from "./token-text.js";
 import { Watches } from "./watches.js";
 
 export interface CredentialsOptions {
-  config: SessionLife & { adminWorkspaceAccess: boolean };
+  config: SessionLife & SnapshotSettings;
   database: Pick<Database, "db">;
   events: Events;
   log: Logger;
@@ -39,7 +39,7 @@ export class Credentials {
 
   constructor({ config, database, events, log }: CredentialsOptions) {
     const { db } = database;
-    this.#snapshots = snapshots(db, config.adminWorkspaceAccess);
+    this.#snapshots = snapshots(db, config);
     this.#activity = new Activity(db, config, log);
     this.#watches = new Watches((ids) => livingKeys(db, ids), log);
     this.#agents = new Machines(agents, db, log);

@@ -171,6 +171,7 @@ const liveGrants = ({ db }: Context, makers: readonly string[]) =>
 
 /** The types of other objects by which their makers, or whom they gave the secret, get in. */
 const waysIn = [
+  "event_endpoint",
   "scim_key",
   "provisioner_key",
   "workspace_proxy",

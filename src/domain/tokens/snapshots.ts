@@ -4,7 +4,7 @@ import { jsonBuildObject } from "kysely/helpers/postgres";
 import type { Db } from "../../infrastructure/database/database.js";
 import { prepare } from "../../infrastructure/database/prepared.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
-import type { UserActor } from "../kernel/actor.js";
+import { type Proof, ProofWay, type UserActor } from "../kernel/actor.js";
 import { now, rowById } from "../kernel/queries.js";
 import { hintIdsOf } from "./hints.js";
 import { Recent } from "./recent.js";
@@ -15,6 +15,7 @@ const k = columnsOf("apiKeys", "k");
 const g = columnsOf("oauth2Grants", "g");
 const c = columnsOf("oauth2Clients", "c");
 const u = columnsOf("users", "u");
+const a = columnsOf("authenticators", "a");
 const m = columnsOf("organizationMembers", "m");
 const o = columnsOf("organizations", "o");
 
@@ -72,10 +73,13 @@ const snapshotRows = (db: Db, ids: Given) =>
       "k.expiresAt",
       "k.lastUsedAt",
       "k.parentId",
+      "k.provedAt",
       "k.userId",
       "u.status",
       "u.siteRoles",
       "u.mustChangePassword",
+      "u.loginType",
+      "u.isServiceAccount",
     ])
     .select((eb) => [
       eb
@@ -84,6 +88,8 @@ const snapshotRows = (db: Db, ids: Given) =>
         .then(jsonBuildObject({ clientId: applicationOf, audiences: eb.ref("k.audiences") }))
         .end()
         .as("oauth"),
+      sql<boolean>`${u.loginType} = 'password' and k.kind in ('session', 'oauth') and exists (
+        select from authenticators a where ${a.userId} = u.id and ${a.confirmedAt} is not null)`.as("hasFactor"),
       sql<Record<string, OrganizationRole[]>>`(
         select coalesce(json_object_agg(${m.organizationId}, m.roles), '{}')
         from organization_members m join organizations o on o.id = ${m.organizationId}
@@ -107,10 +113,10 @@ export async function livingKeys(db: Db, ids: readonly string[]): Promise<string
 }
 
 /** The keys in use, by id. Those that sockets ask for again at the same time are read by one statement. */
-export function snapshots(db: Db, entersWorkspaces: boolean): Recent<Snapshot> {
+export function snapshots(db: Db, settings: SnapshotSettings): Recent<Snapshot> {
   const read = async (ids: readonly string[]) => {
     const rows = await (ids.length === 1 ? snapshotOfOne(db, { id: ids[0]! }) : snapshotsOf(db, { ids }));
-    return rowById(rows, ids).map((row) => row && describe(row, entersWorkspaces));
+    return rowById(rows, ids).map((row) => row && describe(row, settings));
   };
   const loader = new DataLoader(read, { cache: false, maxBatchSize: 100 });
   return new Recent(
@@ -119,7 +125,40 @@ export function snapshots(db: Db, entersWorkspaces: boolean): Recent<Snapshot> {
   );
 }
 
-function describe(row: SnapshotRow, entersWorkspaces: boolean): Snapshot {
+/** The settings that the rights of users depend on. */
+export interface SnapshotSettings {
+  adminWorkspaceAccess: boolean;
+  secondFactors: "off" | "optional" | "required";
+  stepUp: "off" | "factors" | "always";
+  stepUpAfter: number;
+}
+
+/** The recent proof that the deployment asks of a session, or of an access token of a user. */
+function proofOf(
+  { kind, isServiceAccount, hasFactor, loginType, provedAt, createdAt }: SnapshotRow,
+  { secondFactors, stepUp, stepUpAfter }: SnapshotSettings,
+): Proof | undefined {
+  const hasCode = hasFactor && secondFactors !== "off";
+  const isAsked = stepUp === "always" ? !isServiceAccount : stepUp === "factors" && hasCode;
+  const maxAge = stepUpAfter / 1000;
+  if (!isAsked || (kind !== "session" && kind !== "oauth")) return undefined;
+  if (kind === "oauth") return { until: 0, maxAge, ways: [] };
+  const way = hasCode ? ProofWay.ONE_TIME_CODE : loginType === "password" ? ProofWay.PASSWORD : ProofWay.SIGN_IN;
+  return { until: instantOf(provedAt ?? createdAt) + stepUpAfter, maxAge, ways: [way] };
+}
+
+/** Whether the user of a session, or of an access token, lacks the second factor that the deployment requires. */
+const mustAddFactor = (
+  { kind, isServiceAccount, hasFactor, loginType }: SnapshotRow,
+  { secondFactors }: SnapshotSettings,
+): boolean =>
+  secondFactors === "required" &&
+  loginType === "password" &&
+  !hasFactor &&
+  !isServiceAccount &&
+  (kind === "session" || kind === "oauth");
+
+function describe(row: SnapshotRow, settings: SnapshotSettings): Snapshot {
   const { id, kind, expiresAt, parentId, oauth, userId, scopes } = row;
   return {
     secretHash: row.secretHash,
@@ -133,8 +172,10 @@ function describe(row: SnapshotRow, entersWorkspaces: boolean): Snapshot {
       siteRoles: row.siteRoles as SiteRole[],
       organizations: new Map(Object.entries(row.organizations)),
       scopes,
-      entersWorkspaces,
+      entersWorkspaces: settings.adminWorkspaceAccess,
       mustChangePassword: row.mustChangePassword,
+      mustAddFactor: mustAddFactor(row, settings),
+      proof: proofOf(row, settings),
       credential: { id, kind, expiresAt, parentId, ...(oauth && { oauth }) },
     },
   };

@@ -104,6 +104,8 @@ const personalTables = [
   "claimedGifts",
   "oneTimePasscodes",
   "loginConversions",
+  "authenticators",
+  "recoveryCodes",
   "userSecrets",
   "externalAuthStates",
   "externalAuthDevices",

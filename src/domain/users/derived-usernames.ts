@@ -36,23 +36,26 @@ export const numberNames = (base: string, most: number): string[] =>
     return trimHyphens(base.slice(0, most - suffix.length)) + suffix;
   });
 
-/** The usernames that are tried in order for a base. */
-export const usernames = (base: string): string[] => numberNames(base, longestName);
-
-/** Returns the first of these usernames that no user has, except for the user `id`; `undefined` if all are in use. */
+/**
+ * Returns the first of these names that is free, in any case; `undefined` if all are taken. `taken` selects the folded names
+ * that are, among those that it gets.
+ */
 export async function firstFree(
-  { db }: Pick<Context, "db">,
   names: readonly string[],
-  id: string | null = null,
+  taken: (folded: readonly string[]) => { execute: () => Promise<Array<{ name: string }>> },
 ): Promise<string | undefined> {
-  const username = foldedColumn("username");
-  const taken = await db
-    .selectFrom("users")
-    .select(username.as("username"))
-    .where("deletedAt", "is", null)
-    .where("id", "is distinct from", id)
-    .where(username, "=", anyOf(names.map(foldCase), "text"))
-    .execute();
-  const isTaken = new Set(taken.map((user) => user.username));
+  const found = await taken(names.map(foldCase)).execute();
+  const isTaken = new Set(found.map(({ name }) => name));
   return names.find((name) => !isTaken.has(foldCase(name)));
 }
+
+/** Returns the first free username of a base; `undefined` if all are in use, by others than the user `id`. */
+export const firstFreeUsername = ({ db }: Pick<Context, "db">, base: string, id: string | null = null) =>
+  firstFree(numberNames(base, longestName), (folded) =>
+    db
+      .selectFrom("users")
+      .select(foldedColumn("username").as("name"))
+      .where("deletedAt", "is", null)
+      .where("id", "is distinct from", id)
+      .where(foldedColumn("username"), "=", anyOf(folded, "text")),
+  );

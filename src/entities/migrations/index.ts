@@ -86,8 +86,13 @@ import { AuditDays } from "./0114-audit-days.js";
 import { LostWorkspaces } from "./0116-lost-workspaces.js";
 import { Logos } from "./0115-logos.js";
 import { MonthSpending } from "./0117-month-spending.js";
+import { AiMonthSpending } from "./0126-ai-month-spending.js";
 import { ProviderSessions } from "./0121-provider-sessions.js";
+import { EventEndpoints } from "./0123-event-endpoints.js";
+import { SecondFactors } from "./0118-second-factors.js";
 import { ProviderChecks } from "./0122-provider-checks.js";
+import { McpPrograms } from "./0125-mcp-programs.js";
+import { Proofs } from "./0119-proofs.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -178,6 +183,11 @@ export const migrations: MigrationObject[] = [
   { name: "0115-logos", class: Logos },
   { name: "0116-lost-workspaces", class: LostWorkspaces },
   { name: "0117-month-spending", class: MonthSpending },
+  { name: "0126-ai-month-spending", class: AiMonthSpending },
   { name: "0121-provider-sessions", class: ProviderSessions },
+  { name: "0123-event-endpoints", class: EventEndpoints },
+  { name: "0118-second-factors", class: SecondFactors },
   { name: "0122-provider-checks", class: ProviderChecks },
+  { name: "0125-mcp-programs", class: McpPrograms },
+  { name: "0119-proofs", class: Proofs },
 ];

@@ -39,6 +39,8 @@ export interface AccessOptions {
   open?: true;
   /** Whether users may use the root field who can do nothing else before they have changed their password. */
   changesPassword?: true;
+  /** Whether users may use the root field who can do nothing else before they have added a second factor. */
+  addsFactor?: true;
   /**
    * The needs of the root field that depend on its arguments. They are checked before the field resolves and its
    * transaction begins.
@@ -177,6 +179,18 @@ export function requireChangedPassword(actor: Actor): void {
 
 /** The reason of such a failure for programs. */
 export const passwordChangeRequired = "password_change_required";
+
+/** Throws FORBIDDEN for a user who can do nothing before a second factor was added. */
+export function requireFactor(actor: Actor): void {
+  if (actor.kind !== "user" || !actor.mustAddFactor) return;
+  throw forbidden("You must add a second factor first.", {
+    detail: "This deployment requires one. Add it on the page /account/second-factor, or with `beginAuthenticator`.",
+    reason: secondFactorRequired,
+  });
+}
+
+/** The reason of such a failure for programs. */
+export const secondFactorRequired = "second_factor_required";
 
 /** Which callers root fields take instead of one of another kind, as a sentence. */
 function rightCallerOf(fields: readonly Field[], { kind }: Actor): string {
@@ -344,6 +358,7 @@ export class Admission {
 
   #authorize({ actor }: Context): void {
     if (!this.#closed.every((field) => accessOf(field).changesPassword)) requireChangedPassword(actor);
+    if (!this.#closed.every((field) => accessOf(field).addsFactor)) requireFactor(actor);
     for (const field of this.#closed) requireKind(field, actor);
     if (actor.kind === "user") requireScopes(actor, this.needs);
   }

@@ -3,6 +3,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import { isConnectionFault } from "../../infrastructure/database/availability.js";
 import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
 import { badInput, DomainError, unavailable } from "../../domain/kernel/errors.js";
+import { codeReason } from "../../domain/sign-in/login.js";
 import { noteError } from "../../domain/kernel/request.js";
 
 /**
@@ -28,6 +29,9 @@ export function translate(error: unknown): DomainError {
   if (unstorable.test(code)) return badInput([], "Text must be valid Unicode without NUL characters.");
   return new DomainError("INTERNAL_SERVER_ERROR", "An internal error occurred.", { cause });
 }
+
+/** Whether a sign-in with the right password lacks a code, or has a wrong one. */
+export const asksForCode = (error: unknown): boolean => translate(error).details.reason === codeReason;
 
 /** Translates what an operation has thrown, and records the code in the request. */
 export function failureOf({ request }: Pick<Context, "request">, thrown: unknown): DomainError {
@@ -104,6 +108,8 @@ export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQ
     scimType,
     detail,
     reason,
+    satisfiedBy,
+    maxAge,
   } = failure.details;
   const isDefect = failure.code === "INTERNAL_SERVER_ERROR";
   return {
@@ -122,6 +128,8 @@ export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQ
       ...(oauthError && { oauthError }),
       ...(redirectUri && { redirectUri }),
       ...(reason && { reason }),
+      ...(satisfiedBy && { satisfiedBy: satisfiedBy.map((way) => way.toUpperCase()) }),
+      ...(maxAge !== undefined && { maxAge }),
       ...(precondition && { precondition }),
       ...(scimType && { scimType }),
       requestId: ctx.request.id,

@@ -56,7 +56,10 @@ function classOf({ shape }: z.ZodMiniObject, name: string): ClassType {
     if (text === undefined) throw new Error(`${name}.${field} has no description.`);
     const nullable = schema._zod.optin === "optional" && !(schema instanceof z.ZodMiniDefault);
     const defaultValue = schema instanceof z.ZodMiniDefault ? schema._zod.def.defaultValue : undefined;
-    Field(() => typeOf(schema) as never, { nullable, defaultValue, description: text })(Input.prototype, field);
+    // The library reads it at each call. It is known only when all inputs are made.
+    let type: object | undefined;
+    const read = () => (type ??= typeOf(schema)) as never;
+    Field(read, { nullable, defaultValue, description: text })(Input.prototype, field);
     Access({ value: schema })(Input.prototype, field);
   }
   return Input;
@@ -90,11 +93,7 @@ function madeOf(declared: z.core.$ZodType): ClassType {
 
 type Target = GraphQLArgument | GraphQLInputField;
 type Values = Record<string, unknown>;
-
-const isPasted = (target: Target): boolean => {
-  const { value } = accessOf(target);
-  return value !== undefined && meaningOf(value).isPasted === true;
-};
+type Trim = (value: unknown) => unknown;
 
 /**
  * Removes the white space around the arguments that are `pasted`, on every surface, before anything reads them: what
@@ -103,30 +102,32 @@ const isPasted = (target: Target): boolean => {
 export function trimPasted(schema: GraphQLSchema): void {
   for (const field of rootFields(schema)) {
     const { resolve, args } = field;
-    if (!resolve || !args.some((arg) => holdsPasted(arg))) continue;
-    field.resolve = (root, given, context, info) => resolve(root, trimTargets(args, given), context, info);
+    const trim = trimAll(args);
+    if (resolve && trim) field.resolve = (root, given, context, info) => resolve(root, trim(given), context, info);
   }
+}
+
+/** How an object with these fields is trimmed: undefined if none of them is pasted. */
+function trimAll(targets: readonly Target[], depth = 3): Trim | undefined {
+  const trims = targets.flatMap((target) => {
+    const trim = trimOf(target, depth);
+    return trim ? [[target.name, trim] as const] : [];
+  });
+  if (trims.length === 0) return undefined;
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    const result: Values = { ...value };
+    for (const [name, trim] of trims) if (name in result) result[name] = trim(result[name]);
+    return result;
+  };
 }
 
 /** Input objects are pasted by their own fields. No input with such fields is in a list, or contains itself. */
-const fieldsIn = ({ type }: Target): readonly Target[] => {
-  const named = getNamedType(type);
-  return isInputObjectType(named) ? Object.values(named.getFields()) : [];
-};
-
-const holdsPasted = (target: Target, depth = 3): boolean =>
-  isPasted(target) || (depth > 0 && fieldsIn(target).some((each) => holdsPasted(each, depth - 1)));
-
-function trimTargets(targets: readonly Target[], given: Values): Values {
-  const result = { ...given };
-  for (const target of targets) {
-    const { name } = target;
-    const value = given[name];
-    if (typeof value === "string") {
-      if (isPasted(target)) result[name] = withoutEdges(value);
-    } else if (typeof value === "object" && value !== null && !Array.isArray(value) && holdsPasted(target)) {
-      result[name] = trimTargets(fieldsIn(target), value as Values);
-    }
-  }
-  return result;
+function trimOf(target: Target, depth: number): Trim | undefined {
+  const { value } = accessOf(target);
+  if (value !== undefined && meaningOf(value).isPasted) return withoutEdgesIfText;
+  const named = getNamedType(target.type);
+  return depth > 0 && isInputObjectType(named) ? trimAll(Object.values(named.getFields()), depth - 1) : undefined;
 }
+
+const withoutEdgesIfText: Trim = (value) => (typeof value === "string" ? withoutEdges(value) : value);

@@ -31,10 +31,13 @@ export { AcceptingInvitationsResolver } from "../invitations/accepting.js";
 export { InvitationsResolver } from "../invitations/invitations.js";
 export { InvitingResolver } from "../invitations/inviting.js";
 export { LicensesResolver } from "../licenses.js";
+export { McpResolver } from "../mcp.js";
 export { LoginResolver } from "../sign-in/login.js";
 export { IdentitiesResolver } from "../sign-in/identities.js";
 export { IdentityProvidersResolver } from "../sign-in/sign-in-providers.js";
 export { LoginConversionsResolver } from "../sign-in/conversions.js";
+export { SecondFactorsResolver } from "../sign-in/second-factors.js";
+export { ProofsResolver } from "../sign-in/proofs.js";
 export { OAuth2AppChangesResolver } from "../oauth2/app-changes.js";
 export { OAuth2AppsResolver } from "../oauth2/apps.js";
 export { OAuth2AppSecretsResolver, SecretsOfOAuth2AppsResolver } from "../oauth2/client-secrets.js";
@@ -110,3 +113,4 @@ export { WorkspaceHealthResolver, WorkspacesResolver } from "../workspaces/works
 export { WorkspaceProxiesResolver } from "../workspace-proxies/workspace-proxies.js";
 export { ProxyReportsResolver } from "../workspace-proxies/proxy-reports.js";
 export { AccountsResolver } from "../users/accounts.js";
+export { EventDeliveriesResolver, EventEndpointsResolver } from "../event-endpoints.js";

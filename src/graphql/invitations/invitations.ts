@@ -11,6 +11,7 @@ import {
   InvitationsQuery,
   InvitationStatus,
   type InvitedMembership,
+  hasAccount,
   isVoid,
   listInvitations,
 } from "../../domain/invitations/invitations.js";
@@ -126,6 +127,13 @@ export class InvitationsResolver {
   })
   isVoid(@Root() invitation: InvitationRow, @Ctx() ctx: Context): Promise<boolean> {
     return isVoid(ctx, invitation);
+  }
+
+  @FieldResolver(() => Boolean, {
+    description: "Whether an open invitation cannot be accepted, since its email address has got an account otherwise.",
+  })
+  hasAccount(@Root() invitation: InvitationRow, @Ctx() ctx: Context): Promise<boolean> {
+    return hasAccount(ctx, invitation);
   }
 
   @Access({ countsAs: 2 })

@@ -1,9 +1,9 @@
 import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
+import { OwnResource } from "../../domain/oauth2/audiences.js";
 import {
   oauth2ProtectedResourceMetadata,
   oauth2ServerMetadata,
-  OwnResource,
   type ResourceMetadata,
   type ServerMetadata,
 } from "../../domain/oauth2/metadata.js";
@@ -15,6 +15,7 @@ enumType({ OAuth2OwnResource: OwnResource }, "A part of this server that access 
   SERVER: "All of it.",
   REST: "The REST interface, `/api/v2`.",
   GRAPHQL: "GraphQL, `/graphql`.",
+  MCP: "The MCP server, `/mcp`.",
 });
 
 @ObjectType("OAuth2ServerMetadata", {

@@ -44,6 +44,7 @@ export class LoginResolver {
     needs: ["user:update_personal"],
     openTo: ["session"],
     changesPassword: true,
+    addsFactor: true,
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })
   async changePassword(

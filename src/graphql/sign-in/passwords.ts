@@ -21,6 +21,7 @@ export class PasswordsResolver {
   @Access({
     anyScope: true,
     changesPassword: true,
+    addsFactor: true,
     openTo: ["session", "token"],
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })

@@ -4,7 +4,7 @@ import type { DomainError } from "../../domain/kernel/errors.js";
 import { translate } from "../../graphql/engine/errors.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { clearCookie, cookieOf, setCookie } from "../../http/cookies.js";
-import { TransportError } from "../../http/errors.js";
+import { routeNotFound, TransportError } from "../../http/errors.js";
 import { accountPage } from "../account.js";
 import { sessionForm } from "../forms.js";
 import { type Html, html } from "../html.js";
@@ -46,7 +46,7 @@ export function externalAuthPages(
       ctx.afresh(),
     );
     const provider = externalAuthProviders.find((each) => each.id.toLowerCase() === id.toLowerCase());
-    if (!provider) throw new TransportError(404, "Route not found.");
+    if (!provider) throw routeNotFound();
     const state = await stateOf(ctx, id);
     return accountPage(visit, { title: provider.displayName, main: content(visit, provider, state, parts) });
   }

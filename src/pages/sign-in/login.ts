@@ -1,3 +1,5 @@
+import type { KeptCredentials } from "../../domain/sign-in/kept-credentials.js";
+import { asksForCode } from "../../graphql/engine/errors.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { type Field, fieldsOf, type Rejection, rejectionOf } from "../forms.js";
 import { type Html, html, type Part } from "../html.js";
@@ -25,6 +27,7 @@ const news: Record<string, string> = {
 /** The sign-in page, with a password form and links to the providers. */
 export function loginPages(
   forms: VisitorForms,
+  keptCredentials: KeptCredentials,
   operation: (name: string) => StoredOperation,
 ): { show: PageHandler; submit: PageHandler } {
   const signedIn = operation("SignedIn");
@@ -50,6 +53,28 @@ export function loginPages(
     return html`${await forms.form(visit, path, returnTo, fields)} ${serverInfo.sendsPasscodes ? forgotten : undefined}`;
   }
 
+  /** The page after the right password of an account with a second factor. */
+  async function codePage(
+    visit: Visit,
+    returnTo: string,
+    { email, password }: LoginInput,
+    rejection?: Rejection,
+  ): Promise<StatusPage> {
+    const kept = keptCredentials.seal(await forms.browserOf(visit), { email, password });
+    const fields = html`<input type="hidden" name="kept" value="${kept}" /> ${fieldsOf(codeFields, rejection)}<button>
+        Sign in
+      </button>`;
+    return {
+      status: rejection?.status,
+      title: "Enter your code",
+      main: html`${await forms.form(visit, path, returnTo, fields)}
+        <p class="faint">
+          Without your authenticator, enter one of your recovery codes. If you have lost both, ask an administrator.
+        </p>
+        <p class="aside"><a href="${withReturnTo(path, returnTo)}">Sign in as another user</a></p>`,
+    };
+  }
+
   return {
     async show(visit) {
       const returnTo = returnToOf(visit);
@@ -69,19 +94,48 @@ export function loginPages(
     async submit(visit) {
       const returnTo = returnToOf(visit);
       const email = visit.form.get("email") ?? "";
-      const input = { email, password: visit.form.get("password") ?? "" };
+      let input: LoginInput = { email, password: visit.form.get("password") ?? "" };
       try {
         await forms.requireOwn(visit);
+        const kept = visit.form.get("kept");
+        if (kept !== null) {
+          const credentials = keptCredentials.open(await forms.browserOf(visit), kept);
+          if (!credentials) return await formPage(visit, returnTo, "", tookTooLong);
+          input = { ...credentials, oneTimeCode: visit.form.get("oneTimeCode") ?? "" };
+        }
         const { login } = await perform<{ login: NewSession }>(signIn, visit.anonymous(), { input });
         visit.beginSession(login.sessionToken);
         if (login.user.mustChangePassword) return { goTo: withReturnTo(passwordPath, returnTo) };
         return goOn(visit, returnTo);
       } catch (error) {
-        return formPage(visit, returnTo, email, rejectionOf(visit, error));
+        const rejection = rejectionOf(visit, error);
+        const { oneTimeCode } = input;
+        // Any failure with a code, such as too many wrong ones, is shown where the next one is entered.
+        if (oneTimeCode !== undefined) return codePage(visit, returnTo, input, rejection);
+        if (asksForCode(error)) return codePage(visit, returnTo, input);
+        return formPage(visit, returnTo, email, rejection);
       }
     },
   };
 }
+
+interface LoginInput {
+  email: string;
+  password: string;
+  oneTimeCode?: string;
+}
+
+const tookTooLong: Rejection = { status: 400, message: "That took too long. Sign in again.", faults: {} };
+
+const codeFields: readonly Field[] = [
+  {
+    name: "oneTimeCode",
+    label: "Code of your authenticator",
+    type: "text",
+    autocomplete: "one-time-code",
+    isCode: true,
+  },
+];
 
 interface NewSession {
   sessionToken: string;

@@ -2,7 +2,7 @@ import type { Attempt, ProviderTest, SignInAttempts } from "../../domain/sign-in
 import type { KnownProvider } from "../../domain/sign-in/provider-registry.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { cleanLabel } from "../../runtime/text.js";
-import { TransportError } from "../../http/errors.js";
+import { routeNotFound } from "../../http/errors.js";
 import { clearCookie, cookieOf, setCookie } from "../../http/cookies.js";
 import { type Html, html } from "../html.js";
 import { type Outcome, ownPath, type PageHandler, signInFirst, type Visit } from "../visit.js";
@@ -24,7 +24,7 @@ export function providerPages(attempts: SignInAttempts): { ask: PageHandler; fin
       const provider = providerOf(visit);
       const conversion = visit.query.get("state") ?? undefined;
       const ticket = visit.query.get("ticket") ?? undefined;
-      if (ticket === undefined && !provider.isActive) throw noRoute();
+      if (ticket === undefined && !provider.isActive) throw routeNotFound();
       const isOfSession = conversion !== undefined || ticket !== undefined;
       const ctx = isOfSession ? await visit.context() : visit.anonymous();
       if (isOfSession && ctx.actor.kind !== "user") return signInFirst(visit.http);
@@ -40,7 +40,7 @@ export function providerPages(attempts: SignInAttempts): { ask: PageHandler; fin
       const provider = providerOf(visit);
       const attempt = await takeAttempt(visit, provider);
       const { conversion, ticket, returnTo } = attempt;
-      if (ticket?.purpose !== "test" && !provider.isActive) throw noRoute();
+      if (ticket?.purpose !== "test" && !provider.isActive) throw routeNotFound();
       const isOfSession = conversion !== undefined || ticket !== undefined;
       const ctx = isOfSession ? await visit.context() : visit.anonymous();
       const url = new URL(callbackOf(visit, provider) + visit.http.search);
@@ -117,11 +117,9 @@ const outcomes: Record<ProviderTest["preview"]["how"], (username: string, refusa
   rejected: (_, refusal) => `Is rejected. ${refusal}`,
 };
 
-const noRoute = () => new TransportError(404, "Route not found.");
-
 function providerOf({ services, http }: Visit): KnownProvider {
   const provider = services.identityProviders.find(http.params.provider ?? "");
-  if (!provider) throw noRoute();
+  if (!provider) throw routeNotFound();
   return provider;
 }
 

@@ -19,7 +19,7 @@ export class VisitorForms {
 
   /** A form that also keeps where the visitor wants to go after sign-in. */
   async form(visit: Visit, action: string, returnTo: string, fields: Html): Promise<Html> {
-    const token = await this.seals.mark(purpose, await this.#visitorOf(visit));
+    const token = await this.seals.mark(purpose, await this.browserOf(visit));
     return html`<form method="post" action="${action}">
       <input type="hidden" name="csrf_token" value="${token}" />
       <input type="hidden" name="return_to" value="${returnTo}" />
@@ -36,7 +36,7 @@ export class VisitorForms {
   }
 
   /** The id of the browser, which stays the same so that several forms can be open together. */
-  async #visitorOf(visit: Visit): Promise<string> {
+  async browserOf(visit: Visit): Promise<string> {
     const known = await this.seals.open("visitor", cookieOf(visit.http.req, visitorCookie));
     if (known) return known;
     const visitor = randomBytes(16).toString("base64url");

@@ -123,7 +123,7 @@ function open(http: Http): Promise<Channel> | Channel {
 }
 
 /** Writes to a client, in whatever format. */
-class Outlet {
+export class Outlet {
   constructor(
     readonly socket: Socket,
     readonly unread: Unread,

@@ -39,6 +39,7 @@ const errors: Record<ErrorCode, string> = {
   BAD_USER_INPUT: "invalid_request",
   UNAUTHENTICATED: "invalid_token",
   FORBIDDEN: "access_denied",
+  STEP_UP_REQUIRED: "access_denied",
   NOT_FOUND: "invalid_request",
   CONFLICT: "invalid_request",
   RATE_LIMITED: "temporarily_unavailable",

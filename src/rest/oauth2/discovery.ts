@@ -9,4 +9,5 @@ export default area("oauth2/discovery", "The metadata of the authorization serve
   ["GET", "/.well-known/oauth-protected-resource",         "GetProtectedResourceMetadata",          200],
   ["GET", "/.well-known/oauth-protected-resource/api/v2",  "GetProtectedResourceMetadataOfRest",    200],
   ["GET", "/.well-known/oauth-protected-resource/graphql", "GetProtectedResourceMetadataOfGraphql", 200],
+  ["GET", "/.well-known/oauth-protected-resource/mcp",     "GetProtectedResourceMetadataOfMcp",     200],
 ], cached);

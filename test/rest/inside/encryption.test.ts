@@ -379,6 +379,8 @@ describe("encryption", function () {
         { table: "invitations", count: 0 },
         { table: "sign_in_providers", count: 0 },
         { table: "provider_sessions", count: 0 },
+        { table: "event_endpoint_secrets", count: 0 },
+        { table: "authenticators", count: 0 },
       ];
       const statusOf = (counted: number) => ({
         activeKeyId: "k2",
@@ -389,7 +391,7 @@ describe("encryption", function () {
       });
       expect({ limited, exact }).to.deep.equal({ limited: statusOf(1000), exact: statusOf(1001) });
       const none =
-        "notification_messages 0, notification_transports 0, external_auth_links 0, external_auth_states 0, external_auth_devices 0, workspace_agents 0, template_versions 0, invitations 0, sign_in_providers 0, provider_sessions 0";
+        "notification_messages 0, notification_transports 0, external_auth_links 0, external_auth_states 0, external_auth_devices 0, workspace_agents 0, template_versions 0, invitations 0, sign_in_providers 0, provider_sessions 0, event_endpoint_secrets 0, authenticators 0";
       const { status, stdout } = await run(k2, "status");
       expect({ status, stdout }).to.deep.equal({
         status: 0,

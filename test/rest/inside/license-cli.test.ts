@@ -120,7 +120,7 @@ describe("the license commands", function () {
       ["--account-id a --expires tomorrow", /--expires must be a time/],
       ["--account-id a --days 1 --feature teleportation=1", /--feature must be NAME=N/],
       ["--account-id a --days 1 --feature scim", /--feature must be NAME=N/],
-      ["--account-id a --days 1 --color red", /Unknown option '--color'/],
+      ["--account-id a --days 1 --color red", /Unknown option "--color"/],
     ];
     for (const [words, says] of mistakes)
       expect((await failure("issue", ...signed(...words.split(" ")))).message, words).to.match(says);

@@ -74,6 +74,7 @@ const fixed: Record<string, string> = {
   "FirstSteps.steps": "known to the program",
   "Query.auditSinks": "configured",
   "Query.assignableRoles": "known to the program",
+  "Query.eventTypes": "known to the program",
   "Query.externalAuthProviders": "configured",
   "Query.healthChecks": "known to the program",
   "Query.mostUsedTemplates": "the workspaces of the records are of one template",
@@ -93,6 +94,7 @@ const apart: Record<string, string> = {
   "AgentManifest.secretFiles": "see the manifest below",
   "ExternalAuth.installations": "read from the provider",
   "ImportedInvitation.faults": "a part of the request",
+  "McpServer.tools": "the same for all callers",
   "OAuth2AuthorizationRequest.refusedScopes": "a part of the request",
   "OAuth2AuthorizationRequest.scopes": "a part of the request",
   "OAuth2DeviceRequest.refusedScopes": "a part of the request",
@@ -101,6 +103,7 @@ const apart: Record<string, string> = {
   "ProvisionerAssignment.parameters": "streamed to daemons",
   "ProvisionerAssignment.variables": "streamed to daemons",
   "Query.authCheck": "see the checks below",
+  "Query.mcpPrograms": "one statement, see its tests",
   "Query.search": "one statement, see its tests",
   "TaskConversationChange.messages": "streamed to users",
 };

@@ -3,7 +3,8 @@ import { createClient } from "graphql-ws";
 import { describe } from "./errors";
 import type { Operation } from "./operation";
 import { noticeAbsence } from "./reachability";
-import { changePasswordFirst, csrfToken, signInAgain } from "./session";
+import { isProvenAfter } from "./proof";
+import { addFactorFirst, changePasswordFirst, csrfToken, signInAgain } from "./session";
 import { signal } from "./signal";
 
 /** Whether subscriptions are connected. */
@@ -21,6 +22,7 @@ function onFailure(error: CombinedError): void {
   const { code, reason } = describe(error);
   if (code === "UNAUTHENTICATED") signInAgain();
   else if (reason === "password_change_required") changePasswordFirst();
+  else if (reason === "second_factor_required") addFactorFirst();
   else if (code === "UNREACHABLE") noticeAbsence();
 }
 
@@ -34,12 +36,15 @@ export const client = new Client({
 /** Counts the changes that were made here: what is shown loads again after each. */
 export const changes = signal(0);
 
-/** Runs a mutation. Throws its error. */
+/** Runs a mutation, after a question to the user who that is if it takes one. Throws its error. */
 export async function perform<Data, Variables extends object>(
   { text }: Operation<Data, Variables>,
   variables: Variables,
 ): Promise<Data> {
-  const { data, error } = await client.mutation<Data>(text, variables).toPromise();
+  let { data, error } = await client.mutation<Data>(text, variables).toPromise();
+  // A proof that was just given may be too late again, or not be known to every server yet.
+  while (error && (await isProvenAfter(error)))
+    ({ data, error } = await client.mutation<Data>(text, variables).toPromise());
   if (error) throw error;
   changes.set(changes.value + 1);
   return data!;

@@ -18,6 +18,8 @@ export interface Described {
   requestId?: string;
   /** The reason of a rejection, for programs. */
   reason?: string;
+  /** How the user can prove again who that is. */
+  satisfiedBy?: string[];
 }
 
 type Extensions = Partial<Omit<Described, "message">>;

@@ -47,3 +47,6 @@ export function signInAgain(): void {
 
 /** Shows the page of the password, which the user must change before anything else. */
 export const changePasswordFirst = (): void => leaveFor("/account/password");
+
+/** Shows the page of the second factor, which the user must add before anything else. */
+export const addFactorFirst = (): void => leaveFor("/account/second-factor");

@@ -1,16 +1,27 @@
-import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, createContext } from "preact";
+import { useCallback, useContext, useEffect, useId, useRef, useState } from "preact/hooks";
+import { useUnsaved } from "../api/session";
 
 interface DialogProps {
   title: string;
   children: ComponentChildren;
   onClose: () => void;
+  /** What would be lost with it, as a question and the two ways on; by default, what is filled in. */
+  loss?: Loss;
 }
 
-/** A dialog. Escape closes it, after a question if something is filled in. */
-export function Dialog({ title, children, onClose }: DialogProps) {
+interface Loss {
+  isPresent: boolean;
+  question: string;
+  keep: string;
+  leave: string;
+}
+
+/** A dialog. Escape closes it, after a question if something is lost with it. */
+export function Dialog({ title, children, onClose, loss }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [isFilled, setFilled] = useState(false);
+  const [hasInput, setHasInput] = useState(false);
+  const isFilled = loss ? loss.isPresent : hasInput;
   const [isAsking, setAsking] = useState(false);
   useEffect(() => {
     dialog.current?.showModal();
@@ -26,7 +37,7 @@ export function Dialog({ title, children, onClose }: DialogProps) {
       ref={dialog}
       aria-label={title}
       onClose={onClose}
-      onInput={() => setFilled(true)}
+      onInput={() => setHasInput(true)}
       onCancel={askFirst}
       // Browsers may close it at the second Escape without a word.
       onKeyDown={(event) => {
@@ -37,13 +48,20 @@ export function Dialog({ title, children, onClose }: DialogProps) {
     >
       <h2>{title}</h2>
       {children}
-      {isAsking && <ThrowAway onKeep={() => setAsking(false)} onLeave={onClose} />}
+      {isAsking && <ThrowAway {...(loss ?? ofForms)} onKeep={() => setAsking(false)} onLeave={onClose} />}
     </dialog>
   );
 }
 
-/** Asks whether what is filled in is thrown away. */
-function ThrowAway({ onKeep, onLeave }: { onKeep: () => void; onLeave: () => void }) {
+const ofForms = { question: "Throw away what you filled in?", keep: "Keep it", leave: "Throw it away" };
+
+interface ThrowAwayProps extends Omit<Loss, "isPresent"> {
+  onKeep: () => void;
+  onLeave: () => void;
+}
+
+/** Asks whether what is in a dialog is thrown away. */
+function ThrowAway({ question: text, keep: stay, leave, onKeep, onLeave }: ThrowAwayProps) {
   const question = useId();
   const keep = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -53,20 +71,28 @@ function ThrowAway({ onKeep, onLeave }: { onKeep: () => void; onLeave: () => voi
   }, []);
   return (
     <div class="throw-away" role="alertdialog" aria-labelledby={question}>
-      <p id={question}>Throw away what you filled in?</p>
+      <p id={question}>{text}</p>
       <button ref={keep} type="button" onClick={onKeep}>
-        Keep it
+        {stay}
       </button>
       <button type="button" class="primary danger" onClick={onLeave}>
-        Throw it away
+        {leave}
       </button>
     </div>
   );
 }
 
+/** Called when a secret that is shown once was copied. */
+const SecretCopied = createContext(() => {});
+
 /** A text of one line that people take elsewhere. */
 export function Copyable({ label, text, isSecret }: { label: string; text: string; isSecret?: boolean }) {
   const [isCopied, setCopied] = useState(false);
+  const secretCopied = useContext(SecretCopied);
+  const copied = () => {
+    setCopied(true);
+    if (isSecret) secretCopied();
+  };
   return (
     <div class="copyable">
       <span class="faint">{label}</span>
@@ -74,7 +100,7 @@ export function Copyable({ label, text, isSecret }: { label: string; text: strin
       <button
         type="button"
         aria-label={`Copy ${label}`}
-        onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+        onClick={() => void navigator.clipboard.writeText(text).then(copied)}
       >
         {isCopied ? "Copied" : "Copy"}
       </button>
@@ -90,16 +116,22 @@ interface RevealedProps {
   onClose: () => void;
 }
 
-/** A secret that is shown once, ready to be copied. */
+/** A secret that is shown once, ready to be copied. Escape asks, and the page stays when the session ends, unless it was. */
 export function Revealed({ title, secret, children, onClose }: RevealedProps) {
   const [isCopied, setCopied] = useState(false);
+  const copied = useCallback(() => setCopied(true), []);
+  useUnsaved(!isCopied);
+  const question = "It is not shown again. Close without a copy?";
+  const loss = { isPresent: !isCopied, question, keep: "Go back", leave: "Close" };
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} loss={loss}>
       <p>Copy it now: it is not shown again.</p>
-      {children ?? <code class="secret">{secret}</code>}
+      <SecretCopied.Provider value={copied}>
+        <div onCopy={copied}>{children ?? <code class="secret">{secret}</code>}</div>
+      </SecretCopied.Provider>
       <footer>
         {!children && (
-          <button type="button" onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}>
+          <button type="button" onClick={() => void navigator.clipboard.writeText(secret).then(copied)}>
             {isCopied ? "Copied" : "Copy"}
           </button>
         )}

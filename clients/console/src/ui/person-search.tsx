@@ -1,5 +1,5 @@
 // A field that finds people by what is typed.
-import { useEffect, useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { inSentences } from "../api/errors";
 import { useLatest } from "../api/hooks";
 import { Person } from "./parts";
@@ -18,6 +18,7 @@ interface PersonSearchProps {
 
 export function PersonSearch({ label, find, onChosen }: PersonSearchProps) {
   const id = useId();
+  const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [result, setResult] = useState<{ search: string; people?: readonly Found[]; fault?: string }>();
   const search = text.trim();
@@ -48,6 +49,7 @@ export function PersonSearch({ label, find, onChosen }: PersonSearchProps) {
         {label}
       </label>
       <input
+        ref={input}
         id={id}
         type="search"
         placeholder={label}
@@ -63,6 +65,8 @@ export function PersonSearch({ label, find, onChosen }: PersonSearchProps) {
                 type="button"
                 class="plain"
                 onClick={() => {
+                  // The button goes away. A dialog that opens returns the focus to where it was before.
+                  input.current?.focus();
                   setText("");
                   void onChosen(person);
                 }}

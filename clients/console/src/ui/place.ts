@@ -53,7 +53,12 @@ export function usePlace(): Place {
     set: (values) => go(values, true),
     start,
     next: (info, shown) => go({ after: info.endCursor, at: numberOf(start(info), shown) }),
-    previous: (info) => go({ before: info.startCursor, at: numberOf(start(info), -size) }),
+    previous(info) {
+      const first = start(info);
+      // The first page is that of today: rows that came since it was shown are before the ones that it had.
+      if (first !== undefined && first <= size + 1) go({});
+      else go({ before: info.startCursor, at: numberOf(first, -size) });
+    },
     order<Field extends string>(fields: readonly Field[], usual: Field | `-${Field}`) {
       const text = query.sort ?? usual;
       const field = fields.find((each) => each === text.replace("-", "")) ?? fields[0]!;

@@ -36,7 +36,7 @@ function SignInAgain() {
   }, []);
   return (
     <Dialog title="Your session has ended" onClose={() => isSignedOut.set(false)}>
-      <p>What you filled in is still here. Sign in again in a new tab, then come back to this one and go on.</p>
+      <p>What you have open is still here. Sign in again in a new tab, then come back to this one and go on.</p>
       {isMissing && (
         <p class="fault" role="alert">
           You are not signed in yet.

@@ -197,7 +197,11 @@ export function InvitationsView() {
             title: "Status",
             show: (invitation) => (
               <>
-                {invitation.isVoid ? <Status name="FAILED" label="Void" /> : <Status name={invitation.status} />}
+                {invitation.isVoid || invitation.hasAccount ? (
+                  <Status name="FAILED" label="Void" />
+                ) : (
+                  <Status name={invitation.status} />
+                )}
                 <span class="faint block">{stateOf(invitation)}</span>
               </>
             ),
@@ -220,7 +224,7 @@ export function InvitationsView() {
             isAction: true,
             show: (invitation) => (
               <>
-                {may("resend") && isOpen(invitation) && (
+                {may("resend") && isOpen(invitation) && !invitation.hasAccount && (
                   <Action
                     label="Send again"
                     on={invitation.email}
@@ -264,6 +268,7 @@ export function InvitationsView() {
 interface State {
   status: InvitationStatus;
   isVoid: boolean;
+  hasAccount: boolean;
   delivery: string;
   isMailed: boolean;
   mailFault: string | null;
@@ -272,7 +277,7 @@ interface State {
 }
 
 /** How far an invitation has come, in words. */
-function stateOf({ status, isVoid, delivery, isMailed, mailFault, expiresAt, user }: State) {
+function stateOf({ status, isVoid, hasAccount, delivery, isMailed, mailFault, expiresAt, user }: State) {
   if (user)
     return (
       <>
@@ -280,6 +285,7 @@ function stateOf({ status, isVoid, delivery, isMailed, mailFault, expiresAt, use
       </>
     );
   if (status !== "OPEN") return undefined;
+  if (hasAccount) return "The address has an account by now: the link does not work any more.";
   if (isVoid) return "Its sender lost the right to invite: send it again.";
   if (mailFault) return `Not delivered: ${mailFault}`;
   const way = delivery === "LINK" ? "Link handed over" : isMailed ? "Mailed" : "Waits for the mail server";

@@ -26,7 +26,7 @@ export const MostUsedTemplates = ({ of }: { of: Templates }) => (
 );
 
 export const AiSpending = ({ of }: { of: Spending }) => (
-  <Panel title="AI spending of the organization" actions={<a href="/groups">Budgets of groups</a>}>
+  <Panel title="AI spending of the organization" actions={<a href="/groups">Budgets</a>}>
     {of.spenderCount === 0 && <Empty>No task has spent anything this month.</Empty>}
     {of.spenderCount > 0 && (
       <p>

@@ -8,6 +8,7 @@ import { Filters } from "../ui/list";
 import { Empty, Heading, Label, Loading, Panel, Share, Time } from "../ui/parts";
 import { amountOf, countOf, doneOf, nounOf, titleOf, totalOf, wordsOf } from "../ui/text";
 import { isMuted } from "./health-checks";
+import { FailedWorkspaceList } from "./failed-workspaces";
 import { FirstSteps } from "./first-steps";
 import { AiSpending, MostUsedTemplates } from "./overview-use";
 import { OwnWork } from "./overview-own";
@@ -206,21 +207,9 @@ export function Overview() {
         )}
       </OfOrganization>
       <div class="columns">
-        {data.failed.nodes.length > 0 && (
+        {data.failed.totalCount > 0 && (
           <Panel title="Workspaces whose latest build failed">
-            <ul class="links">
-              {data.failed.nodes.map(({ id, name, owner, latestBuild }) => (
-                <li key={id}>
-                  <span>
-                    <a href={`/workspaces/${id}`}>
-                      {owner.username}/{name}
-                    </a>
-                    {latestBuild?.job.error && <span class="faint block">{latestBuild.job.error}</span>}
-                  </span>
-                  <Time at={latestBuild?.createdAt} />
-                </li>
-              ))}
-            </ul>
+            <FailedWorkspaceList />
           </Panel>
         )}
         {data.recent && (
@@ -287,7 +276,7 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
     use: may("use"),
   };
   const { data } = useData(OverviewOrganization, may.isKnown ? variables : undefined);
-  if (!chosen || !data) return <div class="columns">{children}</div>;
+  if (!chosen || !data) return <div class="columns charts">{children}</div>;
   const counts = data.dailyCounts;
   const daemons = data.provisionerDaemons;
   const offline = daemons?.filter(({ status }) => status === "OFFLINE").length ?? 0;
@@ -296,7 +285,7 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
       <Filters>
         <OrganizationChoice of={choice} />
       </Filters>
-      <div class="columns">
+      <div class="columns charts">
         {counts?.builds && (
           <Chart
             title="Builds a day"
@@ -315,10 +304,11 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
           />
         )}
         {children}
+      </div>
+      <div class="columns">
         {data.mostUsedTemplates && <MostUsedTemplates of={data.mostUsedTemplates} />}
         {data.organizationAiSpend && <AiSpending of={data.organizationAiSpend} />}
-        <section class="chart" aria-label={`You in ${titleOf(chosen)}`}>
-          <h2>You in {titleOf(chosen)}</h2>
+        <Panel title={`You in ${titleOf(chosen)}`}>
           <dl class="shares">
             {data.workspaceQuota && (
               <div>
@@ -346,7 +336,7 @@ function OfOrganization({ children }: { children: preact.ComponentChildren }) {
               </div>
             )}
           </dl>
-        </section>
+        </Panel>
       </div>
     </>
   );

@@ -95,7 +95,7 @@ export function DocumentAction<Data, Input extends object>(props: DocumentAction
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" class="primary" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+      <button type="button" class={props.hasStarters && "primary"} aria-haspopup="dialog" onClick={() => setOpen(true)}>
         {props.label}
       </button>
       {isOpen && <DocumentDialog {...props} onClose={() => setOpen(false)} />}

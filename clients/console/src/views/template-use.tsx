@@ -1,7 +1,8 @@
 // How a template is used: its workspaces, how long their builds took, and those that failed, as far as the caller sees them.
 import { useData } from "../api/hooks";
-import { Facts, Panel, Time } from "../ui/parts";
+import { Facts, Panel } from "../ui/parts";
 import { countOf, totalOf } from "../ui/text";
+import { FailedWorkspaceList } from "./failed-workspaces";
 import { TemplateUse, type TemplateUseQuery } from "./template-use.gql";
 
 type Listed = TemplateUseQuery["all"]["nodes"][number];
@@ -17,7 +18,14 @@ const startTimes = (workspaces: readonly Listed[]): number[] =>
     .toSorted((one, other) => one - other);
 
 const secondsText = (seconds: number): string =>
-  seconds < 120 ? countOf(Math.round(seconds), "second") : countOf(Math.round(seconds / 60), "minute");
+  seconds < 0.5
+    ? "less than a second"
+    : seconds < 120
+      ? countOf(Math.round(seconds), "second")
+      : countOf(Math.round(seconds / 60), "minute");
+
+/** The time of half of the builds and that of all, unless they are the same. */
+const rangeOf = (usual: string, most: string): string => (usual === most ? usual : `${usual}, at most ${most}`);
 
 export function TemplateUsePanel({ id }: { id: string }) {
   const { data } = useData(TemplateUse, { id });
@@ -35,25 +43,11 @@ export function TemplateUsePanel({ id }: { id: string }) {
             "A start takes",
             times.length === 0
               ? ""
-              : `${secondsText(times[Math.floor(times.length / 2)]!)}, at most ${secondsText(times.at(-1)!)}`,
+              : rangeOf(secondsText(times[Math.floor(times.length / 2)]!), secondsText(times.at(-1)!)),
           ],
         ]}
       />
-      {failed.nodes.length > 0 && (
-        <ul class="links" aria-label="Failed builds">
-          {failed.nodes.map(({ id: workspace, name, owner, latestBuild }) => (
-            <li key={workspace}>
-              <span>
-                <a href={`/workspaces/${workspace}`}>
-                  {owner.username}/{name}
-                </a>
-                {latestBuild?.job?.error && <span class="faint block">{latestBuild.job.error}</span>}
-              </span>
-              <Time at={latestBuild?.createdAt} />
-            </li>
-          ))}
-        </ul>
-      )}
+      {failed.totalCount > 0 && <FailedWorkspaceList templateId={id} />}
     </Panel>
   );
 }

@@ -3,6 +3,7 @@ import { useLocation } from "preact-iso";
 import { useAllowed } from "../api/allowed";
 import { perform } from "../api/client";
 import { useData } from "../api/hooks";
+import { callerId } from "../api/session";
 import { Action } from "../ui/action";
 import { Failure } from "../ui/failure";
 import { HealthStatus } from "../ui/health";
@@ -22,6 +23,7 @@ import {
   ActivateUser,
   DeleteUser,
   LinkIdentity,
+  ResetSecondFactors,
   ResetUserPassword,
   type RoleName,
   SetUserRoles,
@@ -255,6 +257,17 @@ export function UserView({ id }: { id: string }) {
             defaults={{ mustChangePassword: true }}
             submit="Reset"
             said="The password is reset."
+          />
+        )}
+        {may("update") && user.loginType === "PASSWORD" && id !== callerId.value && (
+          <Action
+            label="Remove second factor"
+            title={`Remove the second factor of ${user.username}`}
+            confirm="For users who have lost their authenticator and their recovery codes. Sign-in takes the password alone then, all sessions of the user end, and the user is told."
+            run={ResetSecondFactors}
+            given={{ user: id }}
+            submit="Remove"
+            said="The user has no second factor."
           />
         )}
         {may("update") &&

@@ -1,4 +1,13 @@
-import { choosePassword, endsAt, noActions, viewKeys, viewProviders, viewScimKeys, viewUser } from "./actions.js";
+import {
+  choosePassword,
+  endsAt,
+  noActions,
+  viewFactors,
+  viewKeys,
+  viewProviders,
+  viewScimKeys,
+  viewUser,
+} from "./actions.js";
 import type { NotificationTemplate } from "./template.js";
 
 const accountEvent = {
@@ -124,6 +133,42 @@ Create another token, and give it to them.`,
     body: `The SCIM key **{{ labels.name }}**, which you created, ends on ${endsAt}. The identity provider that uses it cannot manage users from then on.
 
 Create another key for it, or let this one end later.`,
+  },
+  factorAdded: {
+    ...accountEvent,
+    id: "c1d8b0f2-2f0e-4a55-8a55-6f0f2d9e5a01",
+    name: "Second Factor Added",
+    recipients: "The user of the account.",
+    labels: ["account_name"],
+    actions: viewFactors,
+    title: "An authenticator was added to your account",
+    body: `An authenticator was added to your account **{{ labels.account_name }}**. Sign-in asks for its code from now on, and your other sessions have ended.
+
+If that was not you, tell your administrators.`,
+  },
+  factorRemoved: {
+    ...accountEvent,
+    id: "c1d8b0f2-2f0e-4a55-8a55-6f0f2d9e5a02",
+    name: "Second Factor Removed",
+    recipients: "The user of the account.",
+    labels: ["account_name", "initiator"],
+    actions: viewFactors,
+    title: "The authenticator of your account was removed",
+    body: `The authenticator and the recovery codes of your account **{{ labels.account_name }}** were removed${byInitiator}. Sign-in asks for the password alone.
+
+If you did not want that, tell your administrators.`,
+  },
+  recoveryCodeUsed: {
+    ...accountEvent,
+    id: "c1d8b0f2-2f0e-4a55-8a55-6f0f2d9e5a03",
+    name: "Recovery Code Used",
+    recipients: "The user of the account.",
+    labels: ["account_name"],
+    actions: viewFactors,
+    title: "A recovery code signed in to your account",
+    body: `A recovery code was used to sign in to your account **{{ labels.account_name }}**. It does not work again.
+
+If that was not you, change your password and tell your administrators.`,
   },
   malformedClaim: {
     ...accountEvent,

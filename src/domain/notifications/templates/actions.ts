@@ -11,6 +11,8 @@ export const viewUser = linkTo("View account", "users");
 /** The page at which a passcode is used. */
 export const choosePassword = `[{"label": "Choose a new password", "url": "{{ app.base_url }}/login/reset-password"}]`;
 export const viewKeys = `[{"label": "View sessions and keys", "url": "{{ app.base_url }}/keys"}]`;
+/** The page of the second factors of the own account. */
+export const viewFactors = `[{"label": "View your second factor", "url": "{{ app.base_url }}/account/second-factor"}]`;
 export const viewScimKeys = `[{"label": "View SCIM keys", "url": "{{ app.base_url }}/scim-keys"}]`;
 export const viewProviders = `[{"label": "View sign-in providers", "url": "{{ app.base_url }}/sign-in-providers"}]`;
 /** The time in the label `ends_at`, for people. */

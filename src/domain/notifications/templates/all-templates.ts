@@ -1,6 +1,7 @@
 import { accountNotifications } from "./account-notifications.js";
 import { customTemplate, testTemplate } from "./custom-templates.js";
 import { deploymentNotifications } from "./deployment-notifications.js";
+import { endpointNotifications } from "./endpoint-notifications.js";
 import { templateNotifications } from "./provisioning.js";
 import { taskNotifications } from "./task-notifications.js";
 import type { NotificationTemplate } from "./template.js";
@@ -11,6 +12,7 @@ export const templates: readonly NotificationTemplate[] = [
   ...Object.values(workspaceNotifications),
   ...Object.values(accountNotifications),
   ...Object.values(deploymentNotifications),
+  ...Object.values(endpointNotifications),
   ...Object.values(templateNotifications),
   testTemplate,
   ...Object.values(taskNotifications),

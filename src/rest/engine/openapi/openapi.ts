@@ -234,7 +234,7 @@ function streamOf(
 }
 
 /** The schema of what is sent in a shape. What has no value is left out, but for fields that say null. */
-function schemaOf(shape: Shape, schemas: NamedSchemas): Json {
+export function schemaOf(shape: Shape, schemas: NamedSchemas): Json {
   switch (shape.kind) {
     case "enum":
       return schemas.enumeration(shape.type);

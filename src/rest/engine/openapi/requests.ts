@@ -68,7 +68,8 @@ export function bodyOf({ route, operation, binding }: Endpoint, schemas: NamedSc
   return { required: isRequired, content: contentOf(dialect, { schema, example: options.example }) };
 }
 
-const propertiesOf = (fields: readonly Given[], schemas: NamedSchemas): Json =>
+/** An object with these inputs. */
+export const propertiesOf = (fields: readonly Given[], schemas: NamedSchemas): Json =>
   objectOf(
     fields.map((field) => [
       field.name,

@@ -67,6 +67,13 @@ export class NamedSchemas {
   }
 }
 
+/** Schemas without names: each stands where it is used. */
+export class InlineSchemas extends NamedSchemas {
+  override addNamed(_name: string, schema: Json): Json {
+    return schema;
+  }
+}
+
 /** An object with these properties, of which some may be absent. */
 export function objectOf(properties: ReadonlyArray<readonly [name: string, schema: Json, isRequired: boolean]>): Json {
   const required = properties.filter(([, , isRequired]) => isRequired).map(([name]) => name);

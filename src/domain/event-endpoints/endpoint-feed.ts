@@ -1,0 +1,215 @@
+// Queues the events of the audit log for endpoints, after their commit: a transaction that acts does nothing for it. Each
+// endpoint has a position in the numbers of the log. What is queued and the position are stored together.
+import { sql } from "kysely";
+import type { Subscription } from "../../runtime/events.js";
+import { minute, second } from "../../runtime/durations.js";
+import { numbersAbove, numbersHint } from "../audit/numbering.js";
+import { hasFeature } from "../entitlements/requirements.js";
+import { type Context, type Services, systemContext } from "../kernel/context.js";
+import { newId } from "../kernel/ids.js";
+import { after, anyOf, now } from "../kernel/queries.js";
+import { triedFor } from "./endpoint-changes.js";
+import { endpointsHint, mostQueued, queuedCounts } from "./event-endpoints.js";
+import { selects, typeOfEvent } from "./event-types.js";
+import { withAttendedMakers } from "./endpoint-makers.js";
+
+/** Maximum number of events that an endpoint moves on by at a time, and of endpoints that move on together. */
+const mostEvents = 500;
+const mostFed = 100;
+
+/** Milliseconds between two runs of a server. */
+const pause = 250;
+
+/** Milliseconds after which a server looks without a hint. */
+const interval = 10 * second;
+
+/** Milliseconds for which an endpoint waits that has as many open deliveries as it may have. */
+const fullWait = minute / 6;
+
+/** The active endpoints with events that are not queued. */
+const waiting = ({ db }: Pick<Context, "db">) =>
+  db
+    .selectFrom("eventEndpoints as e")
+    .select(["e.id", "e.organizationId", "e.position", "e.eventTypes", "e.makerId", "e.name"])
+    // event_endpoints_active_index
+    .where(sql<boolean>`e.state = 'active'`)
+    .where("e.position", "<", (eb) => eb.selectFrom("auditNumberCounter").select("lastNumber"))
+    .where("e.feedAt", "<=", now)
+    .orderBy("e.feedAt")
+    .orderBy("e.id")
+    .limit(sql.lit(mostFed));
+
+interface Source {
+  id: string;
+  number: number;
+  type: string;
+  organizationId: string | null;
+}
+
+/** Reads the next events after a position, and the number up to which that was all. */
+async function eventsAfter(ctx: Context, position: number): Promise<{ events: Source[]; end: number }> {
+  const numbers = await numbersAbove(ctx, position, mostEvents);
+  if (numbers.length === 0) return { events: [], end: position };
+  const found = await eventSources(ctx, numbers);
+  return { events: found, end: numbers.at(-1)!.number };
+}
+
+/** Reads what decides which endpoints receive events, in the order of their numbers. */
+export async function eventSources(
+  ctx: Context,
+  numbers: ReadonlyArray<{ number: number; eventId: string }>,
+): Promise<Source[]> {
+  const ids = numbers.map(({ eventId }) => eventId);
+  const sorted = ids.toSorted();
+  const rows = await ctx.db
+    .selectFrom("auditLog as e")
+    .select(["e.id", "e.action", "e.resourceType", "e.organizationId"])
+    .where("e.id", "=", anyOf(ids))
+    // Other months are neither read nor locked.
+    .where("e.id", ">=", sorted[0]!)
+    .where("e.id", "<=", sorted.at(-1)!)
+    .execute();
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return numbers.flatMap(({ number, eventId: id }) => {
+    const row = byId.get(id);
+    return row ? [{ id, number, type: typeOfEvent(row), organizationId: row.organizationId }] : [];
+  });
+}
+
+/** A delivery of an event, as it is queued. */
+export const newDelivery = (endpointId: string, { id, number, type }: Omit<Source, "organizationId">) => ({
+  id: newId(),
+  endpointId,
+  eventId: id,
+  number,
+  type,
+});
+
+/** Moves some endpoints on. Returns how many there were, and whether anything was queued. */
+async function feed(ctx: Context): Promise<{ fed: number; isQueued: boolean }> {
+  const found = await waiting(ctx).forNoKeyUpdate("e").skipLocked().execute();
+  const endpoints = await withAttendedMakers(ctx, found);
+  if (endpoints.length === 0) return { fed: found.length, isQueued: false };
+  const counts = await queuedCounts(
+    ctx,
+    endpoints.map(({ id }) => id),
+  );
+  const full = endpoints.filter((_, index) => counts[index]! >= mostQueued);
+  const pages = new Map<number, Awaited<ReturnType<typeof eventsAfter>>>();
+  const moves: Array<{ id: string; position: number }> = [];
+  const rows = [];
+  for (const endpoint of endpoints) {
+    if (full.includes(endpoint)) continue;
+    const page = pages.get(endpoint.position) ?? (await eventsAfter(ctx, endpoint.position));
+    pages.set(endpoint.position, page);
+    moves.push({ id: endpoint.id, position: page.end });
+    for (const event of page.events)
+      if (event.organizationId === endpoint.organizationId && selects(endpoint.eventTypes, event.type))
+        rows.push(newDelivery(endpoint.id, event));
+  }
+  if (rows.length > 0)
+    await queue(ctx, rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  await moveOn(ctx, moves);
+  if (full.length > 0)
+    await ctx.db
+      .updateTable("eventEndpoints")
+      .set({ feedAt: after(fullWait) })
+      .where("id", "=", anyOf(full.map(({ id }) => id)))
+      .execute();
+  return { fed: found.length, isQueued: rows.length > 0 };
+}
+
+/** Inserts deliveries that are due. */
+export function queue({ db }: Pick<Context, "db">, rows: ReadonlyArray<ReturnType<typeof newDelivery>>) {
+  const all = sql<{ id: string; endpoint: string; event: string; number: number; type: string }>`
+    unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ endpointId }) => endpointId)}::uuid[],
+      ${rows.map(({ eventId }) => eventId)}::uuid[], ${rows.map(({ number }) => number)}::bigint[],
+      ${rows.map(({ type }) => type)}::text[])`.as<"r">(sql`r (id, endpoint, event, number, type)`);
+  return db
+    .insertInto("eventDeliveries")
+    .columns(["id", "endpointId", "eventId", "number", "type", "createdAt", "nextAttemptAt", "expiresAt"])
+    .expression((eb) =>
+      eb
+        .selectFrom(all)
+        .select(["r.id", "r.endpoint", "r.event", "r.number", "r.type"])
+        .select([now.as("createdAt"), now.as("nextAttemptAt"), after(triedFor).as("expiresAt")]),
+    );
+}
+
+async function moveOn(ctx: Context, moves: ReadonlyArray<{ id: string; position: number }>): Promise<void> {
+  if (moves.length === 0) return;
+  const to = sql<{ id: string; position: number }>`
+    unnest(${moves.map(({ id }) => id)}::uuid[], ${moves.map(({ position }) => position)}::bigint[])`.as<"moved">(
+    sql`moved (id, position)`,
+  );
+  await ctx.db
+    .updateTable("eventEndpoints as e")
+    .from(to)
+    .whereRef("e.id", "=", "moved.id")
+    .set((eb) => ({ position: eb.ref("moved.position"), feedAt: now }))
+    .execute();
+}
+
+/** Queues events for endpoints soon after they were numbered. All servers may do so: each takes other endpoints. */
+export class EndpointFeed {
+  #hints: Subscription | undefined;
+  #poll: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #isDue = false;
+  #isClosed = false;
+  #lastRun = -Infinity;
+
+  constructor(private readonly services: Services) {}
+
+  start(): void {
+    this.#hints = this.services.events.subscribe(numbersHint.topic, numbersHint.id, this.#soon);
+    this.#poll = setInterval(this.#soon, interval).unref();
+    this.#soon();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#hints?.close();
+    clearInterval(this.#poll);
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  #soon = (): void => {
+    this.#isDue = true;
+    if (this.#timer || this.#running || this.#isClosed) return;
+    const wait = Math.max(0, this.#lastRun + pause - performance.now());
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#running = this.#run();
+    }, wait).unref();
+  };
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    this.#isDue = false;
+    try {
+      while (!this.#isClosed && hasFeature({ services: this.services }, "audit_log") && (await this.#feedSome()));
+    } catch (error) {
+      this.services.log.warn({ err: error }, "Events could not be queued for endpoints. It is tried again.");
+    }
+    this.#lastRun = performance.now();
+    this.#running = undefined;
+    if (this.#isDue) this.#soon();
+  }
+
+  /** Returns whether there may be more. */
+  async #feedSome(): Promise<boolean> {
+    const ctx = systemContext(this.services);
+    if (!(await waiting(ctx).limit(1).executeTakeFirst())) return false;
+    return ctx.transactional(async () => {
+      const { fed, isQueued } = await feed(ctx);
+      if (isQueued) ctx.publish(endpointsHint);
+      // Others have taken the rest.
+      return fed > 0;
+    });
+  }
+}

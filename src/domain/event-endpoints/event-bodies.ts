@@ -1,0 +1,58 @@
+// The bodies of messages: made from the audit log, alike for each attempt.
+import { databaseTime } from "../../runtime/clock.js";
+import type { StoredEvent } from "../audit/audit-log.js";
+import { type EventBody, eventVersion, testType, typeOfEvent } from "./event-types.js";
+
+/** Maximum size of a body in bytes. The changes of larger ones are left out. */
+const largestBody = 64 * 1024;
+
+interface Options {
+  number: number | null;
+  isThin: boolean;
+}
+
+/** Returns the body of an event as text. Thin ones have no names and no changes. */
+export function bodyOf(event: StoredEvent, { number, isThin }: Options): string {
+  const whole = JSON.stringify(contentOf(event, number, isThin));
+  if (Buffer.byteLength(whole) <= largestBody) return whole;
+  const content = contentOf(event, number, isThin);
+  const { changes: _, ...data } = content.data;
+  return JSON.stringify({ ...content, data: { ...data, is_cut: true } });
+}
+
+function contentOf(event: StoredEvent, number: number | null, isThin: boolean): EventBody {
+  const { resourceType: type, resourceId, resourceLabel, actorKind: kind, actorId, apiKeyId, actorUsername } = event;
+  // The id of a SCIM key is the public part of its token, as it is listed.
+  const actor = { kind, id: kind === "scim_key" ? apiKeyId : actorId };
+  const object = { type, id: resourceId };
+  return {
+    type: typeOfEvent(event),
+    version: eventVersion,
+    timestamp: new Date(event.time).toISOString(),
+    sequence: number,
+    organization_id: event.organizationId!,
+    data: {
+      object: isThin ? object : { ...object, name: resourceLabel },
+      actor: isThin ? actor : { ...actor, name: actorUsername },
+      ...(!isThin && { changes: event.diff }),
+      request_id: event.requestId,
+    },
+  };
+}
+
+/** Returns the body of a message that tests an endpoint. */
+export function testBody(endpoint: { id: string; name: string; organizationId: string; makerId: string }): string {
+  const content: EventBody = {
+    type: testType,
+    version: eventVersion,
+    timestamp: new Date(databaseTime()).toISOString(),
+    sequence: null,
+    organization_id: endpoint.organizationId,
+    data: {
+      object: { type: "event_endpoint", id: endpoint.id, name: endpoint.name },
+      actor: { kind: "user", id: endpoint.makerId },
+      request_id: "",
+    },
+  };
+  return JSON.stringify(content);
+}
