@@ -321,6 +321,59 @@ describe("claims of providers", function () {
     expect(await access()).to.deep.equal([]);
   });
 
+  it("are tried on the last sign-ins before they are applied, which changes nothing", async () => {
+    const attempt = `mutation { tryClaimMappings(input: { provider: "one" }) { people { username effects { text isWarning } } skippedCount } }`;
+    const attempted = async () => (await owner().graphql(attempt)).tryClaimMappings;
+    await owner().graphql(update, { input: { provider: "one", appliesClaims: false } });
+    await signIn({ groups: ["engineers"] });
+    expect(await attempted(), "without a mapping, no claims are kept").to.deep.equal({ people: [], skippedCount: 1 });
+    await map("one", { claim: "groups", grants: grants() });
+    await signIn({ groups: ["sailors"] });
+    await signIn({ groups: ["engineers", "auditors"] });
+    const effects = [
+      { text: "has the roles auditor in the deployment (groups: auditors)", isWarning: false },
+      { text: `joins the group ${team.name} (groups: engineers)`, isWarning: false },
+    ];
+    expect(await attempted()).to.deep.equal({ people: [{ username: ada.username, effects }], skippedCount: 0 });
+    expect(await access()).to.deep.equal([]);
+    await map("one", { claim: "groups", grants: [{ values: ["engineers"], groups: [crew.id] }] });
+    expect((await attempted()).people[0].effects).to.deep.equal([
+      { text: `joins the group ${crew.name} (groups: engineers)`, isWarning: false },
+    ]);
+    await owner().graphql(update, { input: { provider: "one", appliesClaims: true } });
+    await signIn({ groups: ["engineers"] });
+    expect(await attempted(), "claims that are applied are not kept").to.deep.equal({ people: [], skippedCount: 1 });
+  });
+
+  it("lock the groups that they made, if that is set, and leave others", async () => {
+    const prefix = `locked-${made}`;
+    const mapping = { claim: "groups", groupsOf: "default", groupPattern: `${prefix}-*`, mostNewGroups: 99 };
+    await map("one", mapping);
+    await signIn({ groups: [`${prefix}-a`] });
+    const { groups } = await owner().graphql(
+      `{ groups(filter: { source: OIDC }, first: 50) { nodes { id name source } } }`,
+    );
+    const group = groups.nodes.find(({ name }: Anything) => name === `${prefix}-a`);
+    expect(group).to.include({ name: `${prefix}-a`, source: "OIDC" });
+    const change = (id: string, input: Anything) => owner().patch(`/api/v2/groups/${id}`, input);
+    const bob = await getWorld().user("bob");
+    expect((await change(group.id, { add_users: [bob.id] })).status).to.equal(200);
+    await owner().graphql(update, { input: { provider: "one", locksGroups: true } });
+    for (const input of [{ remove_users: [bob.id] }, { remove_users: [ada.id] }, { name: "another" }]) {
+      const { status, body } = await change(group.id, input);
+      expect({ status, message: body.message }).to.deep.equal({
+        status: 409,
+        message: "The name and the members of this group come from 127.0.0.1. Change them there.",
+      });
+    }
+    expect((await change(group.id, { display_name: "Shown" })).status).to.equal(200);
+    expect((await change(team.id, { add_users: [bob.id] })).status).to.equal(200);
+    await signIn({ groups: [] });
+    expect(await access()).to.deep.equal([]);
+    await owner().graphql(update, { input: { provider: "one", appliesClaims: false } });
+    expect((await change(group.id, { remove_users: [bob.id] })).status).to.equal(200);
+  });
+
   it("cannot be mapped by faulty settings", async () => {
     const faulty = [
       { claim: "a b", grants: [{ values: [], groups: ["nowhere"] }] },

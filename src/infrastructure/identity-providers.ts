@@ -69,6 +69,8 @@ export interface ProviderSettings extends EmailTrust {
   appliesClaims: boolean;
   /** Whether who signs out here signs out there as well, if the provider has an endpoint for it. */
   signsOut: boolean;
+  /** Whether people cannot change the names and members of the groups that it made. */
+  locksGroups: boolean;
   /** Seconds between two checks of people who are signed in; 0 for none. */
   checkInterval: number;
 }

@@ -39,6 +39,9 @@ describe("the console shows providers of sign-in", () => {
     );
     await submit("Save");
     await main().getByText("not applied").waitFor();
+    await button("Try claims first").click();
+    await dialog().getByText("No claims were kept yet.").waitFor();
+    await page.keyboard.press("Escape");
     await button("Edit first").click();
     expect(await field("Claims that give groups and roles").inputValue()).to.contain(`"AUDITOR"`);
     await page.keyboard.press("Escape");

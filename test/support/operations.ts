@@ -405,6 +405,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   change("deleteIdentityProvider", "sign_in_provider:delete", "all", `provider: "unknown"`, { ...onSession, outcome: "NOT_FOUND" });
   change("orderIdentityProviders", "sign_in_provider:update", "all", `providers: ["unknown"]`, { ...onSession, outcome: "BAD_USER_INPUT" });
   change("testIdentityProvider", "sign_in_provider:update", "all", `provider: "unknown"`, { ...onSession, outcome: "NOT_FOUND" });
+  change("tryClaimMappings", "sign_in_provider:update", "all", `provider: "unknown"`, { ...onSession, outcome: "NOT_FOUND" });
   change("beginIdentityLink", "signed in", "user:update_personal", `provider: "unknown"`, { ...onSession, outcome: "NOT_FOUND" });
   const scim = { kinds: ["session", "token", "scim_key"] };
   for (const list of ["scimUsers", "scimGroups", "scimResources"]) read(list, "user:create", "all", "count: 1", "totalResults", scim);

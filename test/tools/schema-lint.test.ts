@@ -10,8 +10,10 @@ const withoutId: Record<string, string[]> = {
   "They are parts of the object that they are read with.": [
     "AiSpender",
     "Banner",
+    "ClaimEffect",
     "ClaimGrant",
     "ClaimMapping",
+    "ClaimTrial",
     "ConnectionSshInfo",
     "ConnectionWebInfo",
     "DailyCounts",

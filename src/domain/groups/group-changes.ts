@@ -21,6 +21,7 @@ import {
 } from "../kernel/values.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { type GroupRow, GroupSource, groupName, groupReference, isEveryone, lockGroup } from "./groups.js";
+import { requireUnlocked } from "../sign-in/locked-groups.js";
 import { groupsHint } from "./memberships.js";
 import { longestLabel } from "../../entities/lengths.js";
 
@@ -106,6 +107,9 @@ export async function updateGroup(ctx: Context, { group: ref, addUsers, removeUs
   requireFeature(ctx, "template_rbac");
   if (isEveryone(group) && add.length + remove.length > 0)
     throw forbidden("Members of the Everyone group are managed by the organization.");
+
+  const isNamed = fields.name != null && fields.name !== "" && fields.name !== group.name;
+  if (add.length + remove.length > 0 || isNamed) await requireUnlocked(ctx, group);
 
   const problems = new Problems();
   check(UpdateGroup, { addUsers, removeUsers }, problems);

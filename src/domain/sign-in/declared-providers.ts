@@ -112,6 +112,7 @@ export function settingsIn(
     hostedDomains,
     claimMappings: fields.claimMappings && mappingsOf(fields.claimMappings),
     appliesClaims: fields.appliesClaims,
+    locksGroups: fields.locksGroups,
     signsOut: fields.signsOut,
     checkInterval: fields.checkInterval,
   });
@@ -140,6 +141,7 @@ export function providersOfVariables(config: Config): VariableProvider[] {
     hostedDomains: [],
     claimMappings: [],
     appliesClaims: false,
+    locksGroups: false,
     signsOut: false,
     checkInterval: 0,
   };

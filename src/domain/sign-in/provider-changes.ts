@@ -82,6 +82,7 @@ const propertiesOf = (settings: PublicSettings, organizationIds: string[]) => ({
   hostedDomains: [...settings.hostedDomains],
   claimMappings: [...settings.claimMappings],
   appliesClaims: settings.appliesClaims,
+  locksGroups: settings.locksGroups,
   signsOut: settings.signsOut,
   checkInterval: settings.checkInterval,
 });
@@ -319,6 +320,7 @@ auditChangesOf(SignInProvider, {
     "hostedDomains",
     "claimMappings",
     "appliesClaims",
+    "locksGroups",
     "signsOut",
     "checkInterval",
     "isEnabled",

@@ -57,6 +57,7 @@ export const storedProviders = (db: Db) =>
       "p.hostedDomains",
       "p.claimMappings",
       "p.appliesClaims",
+      "p.locksGroups",
       "p.signsOut",
       "p.checkInterval",
       "p.isEnabled",
@@ -90,6 +91,7 @@ export const settingsOf = ({ organizationIds, ...row }: StoredProvider): Omit<Pr
   hostedDomains: row.hostedDomains,
   claimMappings: row.claimMappings,
   appliesClaims: row.appliesClaims,
+  locksGroups: row.locksGroups,
   signsOut: row.signsOut,
   checkInterval: row.checkInterval,
 });

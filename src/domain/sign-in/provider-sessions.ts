@@ -3,6 +3,8 @@ import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
 import type { Identity, SessionThere } from "../../infrastructure/identity-providers.js";
 import { logoutTokenLifetime } from "../../infrastructure/logout-tokens.js";
+import type { Claims } from "../../infrastructure/oidc-claims.js";
+import type { PublicSettings } from "./provider-settings.js";
 import { providerSessionTokens } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/encryption-keys.js";
 import { auditedAs } from "../kernel/audit.js";
@@ -18,14 +20,20 @@ export interface Tokens {
   idToken?: string;
   /** To ask the provider about the person again. */
   refreshToken?: string;
+  /** To try mappings on, as long as no sign-in applies them. */
+  claims?: Claims;
 }
 
 /** Maximum length in characters of an ID token that is kept: it is sent in a URL. */
 const longestIdToken = 4096;
 
-const tokensOf = ({ idToken, refreshToken }: SessionThere): Tokens => ({
+/** Maximum length in characters of claims that are kept, as JSON. */
+const longestClaims = 32_768;
+
+const tokensOf = ({ idToken, refreshToken }: SessionThere, claims: Claims | undefined): Tokens => ({
   ...(idToken.length <= longestIdToken && { idToken }),
   ...(refreshToken !== undefined && { refreshToken }),
+  ...(claims !== undefined && JSON.stringify(claims).length <= longestClaims && { claims }),
 });
 
 /**
@@ -35,8 +43,8 @@ const tokensOf = ({ idToken, refreshToken }: SessionThere): Tokens => ({
 export async function keepProviderSession(
   ctx: Context,
   sessionToken: string,
-  { provider, issuer, session }: Identity,
-  checkInterval: number,
+  { provider, issuer, session, claims }: Identity,
+  { checkInterval, claimMappings, appliesClaims }: PublicSettings,
 ): Promise<void> {
   if (!session) return;
   const { subject, id: sid } = session;
@@ -48,6 +56,7 @@ export async function keepProviderSession(
       throw forbidden("You have signed out at the provider meanwhile.", { detail: "Sign in again." });
   }
   const id = newId();
+  const isTried = claimMappings.length > 0 && !appliesClaims;
   const isChecked = checkInterval > 0 && session.refreshToken !== undefined;
   await ctx.db
     .insertInto("providerSessions")
@@ -58,7 +67,7 @@ export async function keepProviderSession(
       issuer,
       subject,
       sid: sid ?? null,
-      ...sealTokens(ctx, id, tokensOf(session)),
+      ...sealTokens(ctx, id, tokensOf(session, isTried ? claims : undefined)),
       checkAt: isChecked ? after(checkInterval * 1000) : null,
       createdAt: now,
     })

@@ -143,6 +143,10 @@ const shared = {
     flag,
     "Whether sign-ins apply them. Otherwise, only tests of the provider show their effect. Default: false.",
   ),
+  locksGroups: optional(
+    flag,
+    "Whether the names and members of groups that it made cannot be changed by hand, as long as sign-ins apply the claims. Default: false.",
+  ),
   signsOut: optional(
     flag,
     "Whether people who sign out here are signed out at the provider, too, if it has an `end_session_endpoint`. The path `/login` of this server must be registered there as a post-logout redirect URI. Default: false.",
@@ -206,6 +210,7 @@ export const initially = (kind: ProviderKind): Omit<PublicSettings, "name" | "cl
   hostedDomains: [],
   claimMappings: [],
   appliesClaims: false,
+  locksGroups: false,
   signsOut: false,
   checkInterval: 0,
 });

@@ -186,6 +186,26 @@ class PreviewEnd extends Error {
   }
 }
 
+/** Finds out the effects of claims of a person, by the same steps, in a transaction that is rolled back. */
+export async function previewClaims(
+  ctx: Context,
+  settings: PublicSettings,
+  claims: Identity["claims"],
+  userId: string,
+): Promise<ClaimEffect[]> {
+  const own = ctx.afresh();
+  try {
+    return await own.transactional(async () => {
+      const account = await accounts(own.db).where("id", "=", userId).forNoKeyUpdate().executeTakeFirst();
+      const effects = account ? await applyClaims(own, settings, { claims }, account) : [];
+      throw new PreviewEnd({ username: null, how: "linked", refusal: null, effects });
+    });
+  } catch (error) {
+    if (error instanceof PreviewEnd) return error.preview.effects;
+    throw error;
+  }
+}
+
 /** Finds out how a sign-in would end, by the same steps, in a transaction that is rolled back. */
 export async function previewSignIn(
   ctx: Context,
@@ -266,7 +286,7 @@ const otherLoginType = ({ loginType }: Account) =>
 async function begin(ctx: Context, account: Account, identity: Identity, settings: PublicSettings): Promise<string> {
   await ctx.db.updateTable("users").set({ lastSeenAt: now }).where("id", "=", account.id).execute();
   const sessionToken = await issueSession(ctx, account.id);
-  await keepProviderSession(ctx, sessionToken, identity, settings.checkInterval);
+  await keepProviderSession(ctx, sessionToken, identity, settings);
   ctx.audit({
     action: "login",
     actorId: account.id,

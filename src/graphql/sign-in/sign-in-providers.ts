@@ -23,6 +23,7 @@ import {
   readIdentityProvider,
   type SignInProviderRow,
 } from "../../domain/sign-in/sign-in-providers.js";
+import { type MappingTrial, type PersonTrial, tryClaimMappings } from "../../domain/sign-in/mapping-trials.js";
 import { reportsOf, type SignInReport } from "../../domain/sign-in/sign-in-reports.js";
 import {
   beginIdentityLink,
@@ -39,6 +40,7 @@ import {
 } from "../../domain/sign-in/claim-mappings.js";
 import { RoleName } from "../../domain/users/user-roles.js";
 import { EmailLinking, ProviderKind } from "../../infrastructure/identity-providers.js";
+import type { ClaimEffect } from "../../domain/sign-in/claimed-access.js";
 import { Access } from "../engine/access.js";
 import { enumType, Mutates } from "../engine/declarations.js";
 import { argumentsOf, inputType } from "../engine/inputs.js";
@@ -155,6 +157,8 @@ export class IdentityProviderType implements Omit<SignInProviderRow, "organizati
   @Field(() => [ClaimMappingType], { description: "Claims that give groups, organizations, and roles." })
   claimMappings!: readonly ClaimMapping[];
   @Field({ description: "Whether sign-ins apply them." }) appliesClaims!: boolean;
+  @Field({ description: "Whether the names and members of groups that it made cannot be changed by hand." })
+  locksGroups!: boolean;
   @Field({ description: "Whether people who sign out here are signed out there, too, if it has an endpoint for it." })
   signsOut!: boolean;
   @Field(() => Int, { description: "Seconds between two checks of people who are signed in; 0 for none." })
@@ -166,6 +170,26 @@ export class IdentityProviderType implements Omit<SignInProviderRow, "organizati
   isActive!: boolean;
   @Field(() => Url, { description: "Where a browser starts to sign in." }) signInUrl!: string;
   @Field(() => Url, { description: "The redirect URI to register at the provider." }) redirectUrl!: string;
+}
+
+@Access({ readWith: "sign_in_provider:read" })
+@ObjectType("ClaimEffect", { simpleResolvers: true, description: "A change of access by a claim." })
+class ClaimEffectType implements ClaimEffect {
+  @Field({ description: "The change in words, or why it could not be made." }) text!: string;
+  @Field({ description: "Whether it could not be made." }) isWarning!: boolean;
+}
+
+@Access({ readWith: "sign_in_provider:read" })
+@ObjectType("ClaimTrial", {
+  simpleResolvers: true,
+  description: "The effects that the claims of the last sign-in of a person would have.",
+})
+class ClaimTrialType implements PersonTrial {
+  @Field({ description: "Username." }) username!: string;
+  @Field(() => DateTime, { description: "When the person signed in." }) signedInAt!: string;
+  @Access({ countsAs: 10 })
+  @Field(() => [ClaimEffectType], { description: "The changes; empty for none." })
+  effects!: ClaimEffect[];
 }
 
 inputType("ClaimGrantInput", ClaimGrantInput, { description: "Gifts to people whose claim has one of some values." });
@@ -187,6 +211,8 @@ const OrderIdentityProvidersInput = inputType("OrderIdentityProvidersInput", Ord
 const TestIdentityProviderInput = inputType("TestIdentityProviderInput", NamedProvider);
 
 const BeginIdentityLinkInput = inputType("BeginIdentityLinkInput", BeginIdentityLink);
+
+const TryClaimMappingsInput = inputType("TryClaimMappingsInput", NamedProvider);
 
 const IdentityProviderArgs = argumentsOf(NamedProvider);
 
@@ -324,6 +350,21 @@ export class IdentityProvidersResolver {
     @Ctx() ctx: Context,
   ): Promise<TicketIssued> {
     return testIdentityProvider(ctx, input);
+  }
+
+  @Access({ needs: ["sign_in_provider:update"], openTo: ["session"] })
+  @Mutates(
+    "Tries the claim mappings of a provider on the claims of the last sign-ins through it: one for each of at most 50 people who are still signed in. Claims are kept, sealed, from sign-ins while there are mappings that are not applied. Nothing is changed. Requires the owner role and a session.",
+    {
+      people: { type: () => [ClaimTrialType], description: "The people, the last one first.", covers: "everything" },
+      skippedCount: { type: () => Int, description: "How many of the last people have no claims that were kept." },
+    },
+  )
+  tryClaimMappings(
+    @Arg("input", () => TryClaimMappingsInput, { description: "The provider." }) input: NamedProvider,
+    @Ctx() ctx: Context,
+  ): Promise<MappingTrial> {
+    return tryClaimMappings(ctx, input);
   }
 
   @Access({ needs: ["user:update_personal"], openTo: ["session"] })

@@ -5,6 +5,7 @@ import { type FieldSpec, parseJson } from "../ui/form";
 import { List } from "../ui/list";
 import { Heading, Status, Time } from "../ui/parts";
 import { countOf, titleOf, wordsOf } from "../ui/text";
+import { TryClaims } from "./claim-trials";
 import { useOrganizationOptions } from "./organization-choice";
 import {
   CreateIdentityProvider,
@@ -77,6 +78,7 @@ export function SignInProvidersView() {
     },
     { name: "appliesClaims", label: "Sign-ins apply these claims" },
     { name: "checkInterval", label: "Time between checks of people" },
+    { name: "locksGroups", label: "Groups that it made are locked" },
     { name: "signsOut", label: "Sign-outs end the session there" },
     { name: "icon" },
     { name: "isEnabled", label: "People can sign in" },
@@ -163,6 +165,9 @@ export function SignInProvidersView() {
                     given={{ provider: provider.name }}
                     done={({ testIdentityProvider: { url } }) => location.assign(url)}
                   />
+                )}
+                {may("update") && provider.claimMappings.length > 0 && !provider.appliesClaims && (
+                  <TryClaims provider={provider.name} />
                 )}
                 {provider.source !== "STORED" && <span class="faint">declared by the server</span>}
                 {provider.source === "STORED" && may("update") && (
