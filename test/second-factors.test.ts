@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { addAuthenticator, beginAuthenticator, codeOf } from "./support/authenticators.js";
 import { audited } from "./support/audit.js";
 import { type App, startServer } from "./support/app.js";
-import { countRows, letPass, setColumns, storedText } from "./support/tables.js";
+import { countRows, letPass, lockRows, setColumns, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Anything, Client, type Person, userPassword, world } from "./support/world.js";
 
@@ -112,6 +112,36 @@ describe("second factors", () => {
       expect(await countRows(w, "authenticators", { user_id: ada.id })).to.equal(1);
     });
 
+    it("not beside one that is confirmed meanwhile, without a code of that", async () => {
+      const w = the();
+      const ada = await w.user("ada");
+      const me = w.as(ada);
+      const begin = `mutation($input: BeginAuthenticatorInput!) { beginAuthenticator(input: $input) { secret } }`;
+      await beginAuthenticator(me);
+      await lockRows(w, "users", { id: ada.id }, async ({ awaited, commit }) => {
+        const second = faultsOf(me, begin, { password: userPassword });
+        await awaited();
+        await setColumns(w, "authenticators", { user_id: ada.id }, { confirmed_at: new Date() });
+        await commit();
+        expect(await second).to.deep.equal({ code: "BAD_USER_INPUT", faults: ["input.oneTimeCode: Is required."] });
+      });
+      expect(await countRows(w, "authenticators", { user_id: ada.id })).to.equal(1);
+    });
+
+    it("not by a session that ends meanwhile", async () => {
+      const w = the();
+      const ada = await w.user("ada");
+      const { secret } = await beginAuthenticator(w.as(ada));
+      await lockRows(w, "users", { id: ada.id }, async ({ remove: removeRows, awaited, commit }) => {
+        const confirmed = faultsOf(w.as(ada), confirm, { oneTimeCode: codeOf(secret) });
+        await awaited();
+        await removeRows("api_keys", { user_id: ada.id });
+        await commit();
+        expect(await confirmed).to.include({ code: "UNAUTHENTICATED" });
+      });
+      expect((await signIn(ada)).status).to.equal(201);
+    });
+
     it("not to accounts without a password", async () => {
       const w = the();
       const bob = await w.user("bob", undefined, "OIDC");
@@ -202,6 +232,28 @@ describe("second factors", () => {
       expect(locked.status).to.equal(429);
       expect((await signIn(ada, ada.recoveryCodes[0])).status).to.equal(429);
       expect((await signIn(ada, codeOf(ada.secret, 1), "wrong")).body.message).to.equal("Incorrect email or password.");
+    });
+
+    it("counting wrong ones from elsewhere apart, so that who knows the password cannot lock the user out", async () => {
+      const w = the();
+      const ada = await holder();
+      const replica = await startServer(w.database.url, { ...noLimits, STEWARD_TRUSTED_PROXIES: "127.0.0.0/8" });
+      try {
+        const client = new Client(replica.url);
+        const from = async (address: string, one_time_code: string) => {
+          const input = { email: ada.email, password: userPassword, one_time_code };
+          return (await client.post(path, input, { "X-Forwarded-For": address })).status;
+        };
+        const [home, elsewhere] = ["203.0.113.7", "198.51.100.9"];
+        expect(await from(home, ada.recoveryCodes[0]!)).to.equal(201);
+        for (let nr = 0; nr < 10; nr++) expect(await from(elsewhere, `00000${nr}`), String(nr)).to.equal(401);
+        expect(await from(elsewhere, ada.recoveryCodes[1]!)).to.equal(429);
+        expect(await from(home, ada.recoveryCodes[1]!)).to.equal(201);
+        for (let nr = 0; nr < 10; nr++) expect(await from(home, `00000${nr}`), String(nr)).to.equal(401);
+        expect(await from(home, ada.recoveryCodes[2]!), "known addresses have a limit, too").to.equal(429);
+      } finally {
+        await replica.close();
+      }
     });
 
     it("and wrong ones are audited as failed logins; missing ones are not", async () => {

@@ -22,7 +22,7 @@ export async function limitFailures<Result>(
   attempt: () => Promise<Result>,
 ): Promise<Result> {
   const { failures } = ctx.services.limits;
-  const key = await failuresOf(ctx, email, userId);
+  const key = await failuresOf(ctx, userId ?? foldCase(email), userId);
   failures.checkKnown(key);
   try {
     const result = await attempt();
@@ -35,8 +35,15 @@ export async function limitFailures<Result>(
   }
 }
 
-/** Returns the key under which failures are counted. The work does not depend on whether the account exists. */
-async function failuresOf({ request, services }: Context, email: string, userId: string | undefined): Promise<string> {
+/**
+ * Returns the key under which failures of an account are counted: apart from others where the user has signed in from this
+ * address before. The work does not depend on whether the account exists.
+ */
+export async function failuresOf(
+  { request, services }: Context,
+  account: string,
+  userId: string | undefined,
+): Promise<string> {
   const network = networkOf(request.ip);
   const known = await services.database.db
     .selectFrom("loginAddresses")
@@ -44,7 +51,6 @@ async function failuresOf({ request, services }: Context, email: string, userId:
     .where("address", "=", network)
     .select("address")
     .executeTakeFirst();
-  const account = userId ?? foldCase(email);
   return known ? `${account} ${network}` : account;
 }
 

@@ -9,6 +9,7 @@ import { meant, nonEmpty, pasted, presented } from "../kernel/values.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { totpStepOf } from "../../infrastructure/totp.js";
 import { hashSecret } from "../tokens/token-text.js";
+import { failuresOf } from "./login-failures.js";
 
 /** A one-time code as people enter it: of an authenticator, or a recovery code. */
 export const oneTimeCode = pasted(nonEmpty(meant(presented(64), { kind: "secret" })));
@@ -45,17 +46,20 @@ export function secretOf(
 
 /**
  * Runs an attempt to find the meaning of a code, which returns `undefined` for a wrong one. Throws RATE_LIMITED after too
- * many wrong codes of a user within an hour, from wherever they came.
+ * many wrong codes of a user within an hour. They are counted as failures of sign-in are: who has found out the password
+ * elsewhere cannot lock the user out.
  */
 export async function limitCodes<Right>(
-  { services: { limits } }: Context,
+  ctx: Context,
   userId: string,
   attempt: () => Promise<Right | undefined>,
 ): Promise<Right | undefined> {
-  limits.oneTimeCodes.checkKnown(userId);
+  const { oneTimeCodes } = ctx.services.limits;
+  const key = await failuresOf(ctx, userId, userId);
+  oneTimeCodes.checkKnown(key);
   const right = await attempt();
   // A right code counts as well as a wrong one that other attempts have not made impossible meanwhile.
-  await (right === undefined ? limits.oneTimeCodes.take(userId) : limits.oneTimeCodes.check(userId));
+  await (right === undefined ? oneTimeCodes.take(key) : oneTimeCodes.check(key));
   return right;
 }
 

@@ -5,7 +5,7 @@ import { authorize, requireProof } from "../authorization/authorization.js";
 import { authenticatorSecrets } from "../encryption/columns.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { badInput, conflict, forbidden, Problems } from "../kernel/errors.js";
+import { badInput, conflict, forbidden, Problems, unauthenticated } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, now } from "../kernel/queries.js";
 import { check, inputOf, type Input, optional, reference, required } from "../kernel/values.js";
@@ -88,6 +88,8 @@ export async function beginAuthenticator(ctx: Context, input: BeginAuthenticator
 
   const user = await lockOwnAccount(ctx);
   if (code) await requireSpent(ctx, user, code);
+  // Another request may have added an authenticator since it was looked for.
+  else if (await authenticatorOf(ctx.db, user.id)) throw codeMissing();
   const secret = newTotpSecret();
   const id = newId();
   const sealed = ctx.services.vault.seal(authenticatorSecrets.place({ id, ownerId: user.id }), secret);
@@ -150,7 +152,9 @@ export async function confirmAuthenticator(ctx: Context, input: ConfirmAuthentic
   if (numUpdatedRows === 0n) throw nothingToConfirm();
   const recoveryCodes = await replaceRecoveryCodes(ctx, user.id);
   // The password and the code prove who the caller is.
-  await ctx.db.updateTable("apiKeys").set({ provedAt: now }).where("id", "=", actor.credential.id).execute();
+  const proven = ctx.db.updateTable("apiKeys").set({ provedAt: now }).where("id", "=", actor.credential.id);
+  // The session may have been ended meanwhile, by the user who found it in other hands.
+  if ((await proven.executeTakeFirst()).numUpdatedRows === 0n) throw unauthenticated("The session has ended.");
   await endSessions(ctx, user.id, actor.credential.id);
   const former = numDeletedRows > 0n ? { old: "***" } : {};
   ctx.audit({ action: "update", ...auditedUser(user), diff: { authenticator: { ...former, new: "***" } } });
@@ -274,12 +278,14 @@ function checkCode(schema: typeof ConfirmAuthenticator, input: ConfirmAuthentica
   problems.throwIfAny();
 }
 
+const codeMissing = () => badInput([{ field: "oneTimeCode", detail: "Is required." }]);
+
 async function requireRightCode(
   ctx: Context,
   authenticator: StoredAuthenticator,
   given: string | null | undefined,
 ): Promise<RightCode> {
-  if (given == null || given === "") throw badInput([{ field: "oneTimeCode", detail: "Is required." }]);
+  if (given == null || given === "") throw codeMissing();
   const code = await findCode(ctx, authenticator, given);
   if (!code) throw wrongCode();
   return code;
