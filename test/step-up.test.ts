@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { type App, startServer } from "./support/app.js";
 import { audited } from "./support/audit.js";
 import { addAuthenticator, codeOf } from "./support/authenticators.js";
+import { makeEndpoint } from "./support/event-receiver.js";
 import { insertKey } from "./support/keys.js";
 import { makeAccess, makeClient } from "./support/oauth2.js";
 import { letPass } from "./support/tables.js";
@@ -18,8 +19,10 @@ describe("step-up", () => {
   const the = world(noLimits);
   let victim: Person;
   let app: string;
+  let endpoint: string;
   before(async () => {
     victim = await the().user("victim");
+    endpoint = (await makeEndpoint(the(), "https://example.com/", { name: "elsewhere" })).id;
     app = (await makeClient(the())).id;
   });
 
@@ -47,6 +50,14 @@ describe("step-up", () => {
       `mutation { createProvisionerKey(input: { organization: "default", name: "${name()}" }) { __typename } }`,
     "creating a workspace proxy": () =>
       `mutation { createWorkspaceProxy(input: { name: "${name()}" }) { __typename } }`,
+    "replacing the token of a workspace proxy": () =>
+      `mutation { updateWorkspaceProxy(input: { workspaceProxy: "primary", regenerateToken: true }) { __typename } }`,
+    "creating an event endpoint": () =>
+      `mutation { createEventEndpoint(input: { organization: "default", name: "${name()}", url: "https://example.com/" }) { __typename } }`,
+    "sending events elsewhere": () =>
+      `mutation { updateEventEndpoint(input: { id: "${endpoint}", url: "https://example.com/${name()}" }) { __typename } }`,
+    "changing the delivery of mail": () =>
+      `mutation { updateNotificationTransports(input: { smtp: { hello: "${name()}.example.com" } }) { __typename } }`,
     "changing the email of another user": () =>
       `mutation { updateUser(input: { user: "${victim.id}", email: "${name()}@example.com" }) { __typename } }`,
     "resetting the password of another user": () =>

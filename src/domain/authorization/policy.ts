@@ -187,6 +187,8 @@ export const provenPermissions: ReadonlySet<Permission> = new Set<Permission>([
   "api_key:create",
   "assign_role:assign",
   "assign_org_role:assign",
+  // What happens in the organization leaves for as long as the endpoint exists.
+  "event_endpoint:create",
   "license:create",
   "license:delete",
   "oauth2_app_secret:create",

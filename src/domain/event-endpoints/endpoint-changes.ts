@@ -6,6 +6,7 @@ import { localNames } from "../../infrastructure/http.js";
 import { newWebhookSecret } from "../../infrastructure/webhook-signatures.js";
 import { day } from "../../runtime/durations.js";
 import { lastNumber } from "../audit/numbering.js";
+import { requireProofFor } from "../authorization/authorization.js";
 import { endpointSecrets } from "../encryption/columns.js";
 import { auditChangesOf, auditedAs, auditWith } from "../kernel/audit.js";
 import { requireUser } from "../kernel/actor.js";
@@ -88,6 +89,7 @@ export async function createEventEndpoint(
   { organization: ref, ...fields }: CreateEventEndpoint,
 ): Promise<{ id: string; secret: string }> {
   const { id: organization } = await lockOrganization(ctx, ref, "event_endpoint:create");
+  requireProofFor(ctx.actor, "event_endpoint:create");
   requireMaker(ctx, organization);
   const problems = new Problems();
   check(CreateEventEndpoint, fields, problems);
@@ -143,6 +145,8 @@ export async function updateEventEndpoint(
   check(UpdateEventEndpoint, fields, problems);
   problems.throwIfAny();
   const changes = changesOf(endpoint, fields);
+  // Elsewhere, it is like a new one.
+  if (changes.url !== undefined) requireProofFor(ctx.actor, "event_endpoint:create");
   const isResumed = paused === false && endpoint.state !== "active";
   const { userId: makerId } = requireUser(ctx.actor);
   const stored = await ctx.em.findOneOrFail(EventEndpoint, id);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Config, DeclaredSetting } from "../../runtime/config.js";
 import { type Diff } from "../kernel/audit.js";
-import { authorize } from "../authorization/authorization.js";
+import { authorize, requireProof } from "../authorization/authorization.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
@@ -115,6 +115,8 @@ export async function updateNotificationTransports(
   input: UpdateTransports,
 ): Promise<{ webhookSecret: string | null }> {
   authorize(ctx.actor, "deployment_config:update");
+  // Passcodes go by mail: who chooses the server that delivers them can set passwords of others.
+  requireProof(ctx.actor);
   const { vault, transports } = ctx.services;
   const before = openTransports(vault, await storedTransports(ctx.db).forNoKeyUpdate().execute());
   const problems = new Problems();

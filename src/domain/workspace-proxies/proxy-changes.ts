@@ -2,7 +2,7 @@ import { databaseTime } from "../../runtime/clock.js";
 import { WorkspaceProxy } from "../../entities/workspace-proxies.js";
 import type { Context } from "../kernel/context.js";
 import { auditChangesOf, auditedAs } from "../kernel/audit.js";
-import { authorize, may } from "../authorization/authorization.js";
+import { authorize, may, requireProofFor } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { changesOf, isEmpty, pickGiven } from "../kernel/changed-fields.js";
@@ -112,6 +112,8 @@ async function authorizeOn(
 /** Changes the fields of a proxy, or replaces its token. */
 export async function updateWorkspaceProxy(ctx: Context, input: UpdateWorkspaceProxy): Promise<ChangedProxy> {
   await authorizeOn(ctx, input.workspaceProxy, "workspace_proxy:update");
+  // A new token gives what the token of a new proxy gives.
+  if (input.regenerateToken) requireProofFor(ctx.actor, "workspace_proxy:create");
   const proxy = await lockWorkspaceProxy(ctx, input.workspaceProxy);
   if (!proxy) return updatePrimary(ctx, input);
   requireFeature(ctx, "workspace_proxy");
