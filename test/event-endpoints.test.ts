@@ -12,7 +12,7 @@ import {
   signedBy,
   toThisMachine,
 } from "./support/event-receiver.js";
-import { letPass, setTimes, storedText } from "./support/tables.js";
+import { letPass, setColumns, setTimes, storedText } from "./support/tables.js";
 import { eventually } from "./support/watchers.js";
 import { type Client, world } from "./support/world.js";
 
@@ -375,6 +375,20 @@ describe("event endpoints", () => {
     for (const each of hanging) expect(each.received.length).to.be.within(1, 8);
     expect((await readEndpoint(owner, dead)).lastFailure).to.equal("The connection failed.");
     for (const each of hanging) await each.close();
+  });
+
+  it("whose secrets cannot be decrypted delay no other, and are sent nothing without a signature", async () => {
+    const other = await EventReceiver.open();
+    const { id } = await make({ eventTypes: ["group.create"] }, owner, other.url);
+    await setColumns(w(), "event_endpoint_secrets", { endpoint_id: id }, { secret_ciphertext: Buffer.alloc(60) });
+    await make({ eventTypes: ["group.create"] });
+    await group("behind-broken");
+    await arrived(1);
+    await eventually(async () => (await deliveriesOf(owner, id))[0]?.log[0] !== undefined, "it is tried");
+    expect((await deliveriesOf(owner, id))[0]).to.deep.include({ state: "PENDING" });
+    expect((await readEndpoint(owner, id)).lastFailure).to.equal("Its secrets cannot be decrypted.");
+    expect(other.received).to.deep.equal([]);
+    await other.close();
   });
 
   it("do not follow redirects", async () => {

@@ -194,10 +194,18 @@ class DeliveryQueue implements Queue<Item, Result> {
       // The newest signs first.
       .orderBy("id", "desc")
       .execute();
-    const opened = rows.map(({ id, endpointId, ...sealed }) => ({
-      endpointId,
-      text: ctx.services.vault.open(endpointSecrets.place({ id, ownerId: endpointId }), sealed),
-    }));
+    const opened = rows.flatMap(({ id, endpointId, ...sealed }) => {
+      try {
+        return {
+          endpointId,
+          text: ctx.services.vault.open(endpointSecrets.place({ id, ownerId: endpointId }), sealed),
+        };
+      } catch (error) {
+        // Others go on.
+        ctx.log.warn({ err: error, endpointId }, "A secret of an event endpoint cannot be decrypted.");
+        return [];
+      }
+    });
     return new Map(
       Array.from(
         Map.groupBy(opened, ({ endpointId }) => endpointId),
@@ -358,6 +366,7 @@ export class EventDeliveries {
     if (isHeld) return { ...nothing, outcome: "held" };
     if (body === undefined)
       return { ...nothing, outcome: "failed", failure: "The event is no longer in the audit log." };
+    if (secrets.length === 0) return { ...nothing, outcome: "retryable", failure: "Its secrets cannot be decrypted." };
     try {
       const response = await this.#fetch(url, {
         method: "POST",
