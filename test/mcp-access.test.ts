@@ -1,4 +1,5 @@
 // Who may use the MCP server: tokens, their audience and scopes, consent, deletions, and floods.
+// Reaches for tables: no test waits until a name of a deleted task is free.
 import { expect } from "chai";
 import { boxOf, readBox, runningBox, templateOf } from "./support/builds.js";
 import { callTool, program, reading, resultOf, send } from "./support/mcp.js";
@@ -13,6 +14,8 @@ import {
   sendForm,
   verifier,
 } from "./support/oauth2.js";
+import { setColumns } from "./support/tables.js";
+import { type TaskStage, withTasks } from "./support/tasks.js";
 import { eventually } from "./support/watchers.js";
 import { Client, type Person, type World, world } from "./support/world.js";
 
@@ -225,6 +228,10 @@ describe("access to the MCP server", () => {
         expect(headers.get("www-authenticate")).to.include("workspace:delete");
       }
       expect((await remove(ada.token)).status).to.equal(403);
+      // Earlier revisions declare abilities by a handshake, which no request can stand in for.
+      const declared = { _meta: { "io.modelcontextprotocol/clientCapabilities": asking } };
+      await remove(wide.token, { revision: "2025-11-25", params: declared });
+      await remove(wide.token, { revision: "2025-11-25", params: { ...declared, ...agree } });
       expect(await isThere()).to.equal(true);
       const { token: by } = await program(w, ada, deleting);
       const { result } = await remove(by, { revision: "2025-11-25" });
@@ -236,6 +243,24 @@ describe("access to the MCP server", () => {
       const { token: by } = await program(w, eve, deleting);
       const { result } = await remove(by, { capabilities: asking });
       expect(result.content[0].text).to.match(/not found or you do not have access/);
+    });
+
+    describe("of tasks", () => {
+      let stage: TaskStage;
+      withTasks(the, (opened) => ({ stage } = opened));
+
+      it("ask again if the name is that of another one by now", async () => {
+        const { token: by } = await program(w, ada, [...reading, "task:delete"]);
+        const [one, other] = [await stage.create(ada, { name: "chore" }), await stage.create(ada, { name: "other" })];
+        const ask = (params = {}) =>
+          callTool(w, by, "delete_task", { task: "chore" }, { capabilities: asking, params });
+        const { result } = await ask();
+        expect(result.resultType, JSON.stringify(result)).to.equal("input_required");
+        await setColumns(w, "tasks", { id: one.id }, { name: "former" });
+        await setColumns(w, "tasks", { id: other.id }, { name: "chore" });
+        const agreed = await ask({ ...agree, requestState: result.requestState });
+        expect(agreed.result.resultType, JSON.stringify(agreed.result)).to.equal("input_required");
+      });
     });
 
     it("are told on the consent page by name, beside a scope that includes them", async () => {

@@ -16,7 +16,7 @@ import { report, translate } from "../../graphql/engine/errors.js";
 import { isObject } from "../../runtime/json.js";
 import { version } from "../../runtime/program-files.js";
 import type { Json } from "../engine/openapi/schemas.js";
-import { isQuestionOf, questionOf, sealQuestion } from "./confirmation.js";
+import { deletionOf, isQuestionOf, sealQuestion } from "./confirmation.js";
 import { faultText } from "./faults.js";
 import { instructions } from "./instructions.js";
 import { resourceRows } from "./resources.js";
@@ -171,20 +171,20 @@ export class Mcp {
   /** Asks the user before a deletion. Returns nothing once the user agreed. */
   async #ask(library: Library, tool: Tool, given: Given, { ctx, caller }: McpCall, { mcpReq }: ServerContext) {
     const { decision } = (mcpReq.inputResponses ?? {}) as { decision?: { action?: unknown } };
-    const isAnswered = decision !== undefined && (await isQuestionOf(ctx, caller, tool, given, mcpReq.requestState()));
+    const deletion = await deletionOf(ctx, caller, tool, given);
+    const isAnswered = decision !== undefined && (await isQuestionOf(ctx, deletion, mcpReq.requestState()));
     if (isAnswered) {
       const agreed = library.acceptedContent<{ delete?: unknown }>(mcpReq.inputResponses, "decision");
       return agreed?.delete === true ? undefined : failed("The user did not agree. Nothing was deleted.");
     }
-    const message = await questionOf(ctx, tool, given);
     const requestedSchema = {
       type: "object" as const,
       properties: { delete: { type: "boolean" as const, title: "Delete it for good" } },
       required: ["delete"],
     };
     return library.inputRequired({
-      inputRequests: { decision: library.inputRequired.elicit({ message, requestedSchema }) },
-      requestState: await sealQuestion(ctx, caller, tool, given),
+      inputRequests: { decision: library.inputRequired.elicit({ message: deletion.question, requestedSchema }) },
+      requestState: await sealQuestion(ctx, deletion),
     });
   }
 
