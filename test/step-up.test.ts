@@ -255,6 +255,8 @@ describe("step-up", () => {
       const [me, ofBob] = [ada, bob].map(({ token }) => new Client(server.url, token)) as [Client, Client];
       const asked = async (client: Client) => (await client.failure(document())).errors[0]!.extensions.satisfiedBy;
       expect([await asked(me), await asked(ofBob)]).to.deep.equal([["PASSWORD"], ["SIGN_IN"]]);
+      const link = `mutation { beginIdentityLink(input: { provider: "x" }) { url } }`;
+      expect(await outcome(ofBob, link), "another way to sign in").to.equal("STEP_UP_REQUIRED");
       expect((await me.failure(prove, { input: { password: "wrong" } })).code).to.equal("BAD_USER_INPUT");
       await me.graphql(prove, { input: { password: userPassword } });
       expect(await outcome(me, document())).to.equal("done");

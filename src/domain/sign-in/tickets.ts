@@ -1,6 +1,6 @@
 import { databaseTime } from "../../runtime/clock.js";
 import { minute } from "../../runtime/durations.js";
-import { authorize, requireFullSession } from "../authorization/authorization.js";
+import { authorize, requireFullSession, requireProof } from "../authorization/authorization.js";
 import type { Actor } from "../kernel/actor.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
@@ -80,6 +80,7 @@ export type BeginIdentityLink = Input<typeof BeginIdentityLink>;
  */
 export async function beginIdentityLink(ctx: Context, { provider: name }: BeginIdentityLink): Promise<TicketIssued> {
   const { userId } = requireUser(ctx.actor);
+  requireProof(ctx.actor);
   const provider = ctx.services.identityProviders.find(name);
   if (!provider?.isActive) throw notFound();
   const { loginType } = await ctx.db
