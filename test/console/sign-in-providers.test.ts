@@ -22,7 +22,7 @@ describe("the console shows providers of sign-in", () => {
       await field("Email domains").fill("example.com");
       await submit("Add");
       await dialog().getByText(`/login/${name}/callback`).waitFor();
-      await page.keyboard.press("Escape");
+      await dialog().getByRole("button", { name: "Done" }).click();
       await main().getByText(`https://${name}.example.com`).waitFor();
     }
     expect(await names()).to.deep.equal(["first", "second"]);

@@ -152,7 +152,7 @@ const cells: Cell[] = [
   { permission: "connection_log:read", may: "OAoa", asked: there, tried: (s) => ["GET", `/api/v2/connectionlog?limit=1&q=workspace_owner:${s.victim}`], shows: is("organization") },
   { permission: "audit_log:read", may: "OAoa", asked: there, tried: (s) => `{ auditEvents(filter: { organization: "${s.organization}" }) { nodes { resourceId } } }`, shows: is("organization") },
   { permission: "event_endpoint:create", may: "Oo", asked: there, tried: of("createEventEndpoint") },
-  { permission: "event_endpoint:read", may: "Oo", asked: there, tried: (s) => `{ eventEndpoints(organization: "${s.organization}") { nodes { id } pageInfo { hasNextPage } } }`, shows: () => "hasNextPage" },
+  { permission: "event_endpoint:read", may: "Oo", asked: there, tried: (s) => `{ eventEndpoints(organization: "${s.organization}") { nodes { name } } }`, shows: () => "kept" },
 
   { permission: "user_secret:create", may: everybody, asked: mine, tried: row("createUserSecret", self), about: "one's own" },
   { permission: "user_secret:create", may: "", asked: victims, tried: row("createUserSecret") },

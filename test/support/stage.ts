@@ -212,6 +212,18 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
         request_id: "stage",
       },
     ],
+    event_endpoints: [
+      {
+        ...times,
+        id: newId(),
+        organization_id: organization,
+        maker_id: holder,
+        name: "kept",
+        url: "https://events.example.com/",
+        state: "paused",
+        position: 0,
+      },
+    ],
     ...rowsTogether(templateOf(stage), workspacesOf(stage)),
     connection_logs: [
       {

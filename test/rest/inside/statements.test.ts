@@ -92,6 +92,7 @@ const apart: Record<string, string> = {
   "AgentManifest.secretEnv": "see the manifest below",
   "AgentManifest.secretErrors": "see the manifest below",
   "AgentManifest.secretFiles": "see the manifest below",
+  "ClaimTrial.effects": "made by a mutation",
   "ExternalAuth.installations": "read from the provider",
   "ImportedInvitation.faults": "a part of the request",
   "McpServer.tools": "the same for all callers",
