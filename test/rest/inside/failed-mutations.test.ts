@@ -100,7 +100,9 @@ describe("a mutation", () => {
     "PUT /groups/{group}/ai/budget": () =>
       owner().put(`/api/v2/groups/${group.id}/ai/budget`, { spend_limit_micros: ++made }),
     "PUT /users/{user}/quiet-hours": () =>
-      owner().put("/api/v2/users/me/quiet-hours", { schedule: `CRON_TZ=UTC ${++made % 60} ${Math.floor(made / 60) % 24} * * *` }),
+      owner().put("/api/v2/users/me/quiet-hours", {
+        schedule: `CRON_TZ=UTC ${++made % 60} ${Math.floor(made / 60) % 24} * * *`,
+      }),
     ...of(
       "createGroup",
       "group { id members { totalCount nodes { user { username } } } aiBudget { updatedAt } organization { name } }",
