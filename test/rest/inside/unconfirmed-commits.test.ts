@@ -46,14 +46,15 @@ describe("a commit that no standby has confirmed", () => {
 
   /** Whether a commit waits. Sessions read a setting before the process does that tells them to wait. */
   async function waitsForStandby(): Promise<boolean> {
-    let isOver = false;
     const commit = "begin; set local synchronous_commit to on; comment on database postgres is 'tried'; commit";
-    const tried = server.query(commit).finally(() => (isOver = true));
     const end = "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'";
-    let hasWaited = false;
-    while (!isOver) hasWaited = (await server.query(end)).length > 0 || hasWaited;
-    await tried;
-    return hasWaited;
+    const ended = server.query(commit).then(() => true);
+    for (let hasWaited = false; ;) {
+      const found = server.query(end).then(({ length }) => length > 0);
+      const isOver = await Promise.race([ended, found.then(() => false)]);
+      hasWaited ||= await found;
+      if (isOver) return hasWaited;
+    }
   }
 
   it("is not acknowledged if none does in time, while reads succeed", async () => {
