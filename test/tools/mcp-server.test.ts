@@ -3,39 +3,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type OAuthClientProvider as Version2Provider } from "@modelcontextprotocol/client";
-import { type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
+import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import { launchBrowser } from "../support/browser.js";
 import { boxOf, doBuild, readBox, templateOf } from "../support/builds.js";
 import { type Anything, type Person, world } from "../support/world.js";
+import { ClientState } from "./mcp-client-state.js";
 import { filesIn, Project, root } from "./project.js";
 import { Site, Visitor } from "./visitors.js";
-
-/** The storage of a program, which keeps everything in memory and notes the page that its user has to open. */
-class Storage implements OAuthClientProvider {
-  opened: URL | undefined;
-  consents = 0;
-  #client: OAuthClientInformationMixed | undefined;
-  #tokens: OAuthTokens | undefined;
-  #verifier = "";
-
-  constructor(readonly redirectUrl: string) {}
-
-  get clientMetadata() {
-    return { client_name: "Assistant", redirect_uris: [this.redirectUrl], token_endpoint_auth_method: "none" };
-  }
-  clientInformation = () => this.#client;
-  saveClientInformation = (client: OAuthClientInformationMixed) => void (this.#client = client);
-  tokens = () => this.#tokens;
-  saveTokens = (tokens: OAuthTokens) => void (this.#tokens = tokens);
-  redirectToAuthorization = (url: URL) => void (this.opened = url);
-  saveCodeVerifier = (verifier: string) => void (this.#verifier = verifier);
-  codeVerifier = () => this.#verifier;
-}
 
 interface Assistant {
   call(name: string, given?: object): Promise<Anything>;
@@ -63,18 +41,16 @@ describe("a program at the MCP server", () => {
   });
   afterEach(() => visitor.close());
   const url = () => new URL("/mcp", w().app.services.config.accessUrl);
-  const consentTo = async (storage: Storage): Promise<URL> => {
-    storage.consents++;
-    return visitor.decide(storage.opened!);
-  };
+  const consentTo = ({ opened }: ClientState): Promise<URL> => visitor.decide(opened!);
 
   it("of docs/mcp-server.md compiles strictly", async () => {
     expect(await project.compile({ types: ["node"] })).to.equal("");
   });
 
   it("of docs/mcp-server.md does a whole job, with wider consent when a tool needs it", async () => {
-    const storage = new Storage(`${site.url}/callback`);
+    const storage = new ClientState(`${site.url}/callback`);
     const questions: string[] = [];
+    let consents = 0;
     let agrees = false;
     const { Assistant: Made } = (await project.load("src/assistant.ts")) as {
       Assistant: new (
@@ -87,7 +63,10 @@ describe("a program at the MCP server", () => {
     const assistant = new Made(
       url(),
       storage,
-      () => consentTo(storage),
+      () => {
+        consents++;
+        return consentTo(storage);
+      },
       async (question) => {
         questions.push(question);
         return agrees;
@@ -125,11 +104,11 @@ describe("a program at the MCP server", () => {
     expect(questions).to.deep.equal(
       Array.from({ length: 2 }, () => `Delete workspace: job of ${ada.username}? It cannot be undone.`),
     );
-    expect(storage.consents).to.equal(2);
+    expect(consents).to.equal(2);
   });
 
   it("of version 1 of the SDK signs in, calls tools, and reads resources", async () => {
-    const storage = new Storage(`${site.url}/callback`);
+    const storage = new ClientState(`${site.url}/callback`);
     const first = new StreamableHTTPClientTransport(url(), { authProvider: storage });
     const failure = await new Client({ name: "assistant", version: "1.0.0" })
       .connect(first)

@@ -7,40 +7,20 @@ import {
   type OAuthClientProvider as Version2Provider,
   StreamableHTTPClientTransport as Version2Transport,
 } from "@modelcontextprotocol/client";
-import { auth, type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
+import { auth, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { applyMiddlewares, withOAuth } from "@modelcontextprotocol/sdk/client/middleware.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import type { OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 import { expect } from "chai";
 import type { Express } from "express";
 import type { Browser } from "playwright-core";
 import { launchBrowser } from "../support/browser.js";
 import { setTimes } from "../support/tables.js";
 import { type Person, world } from "../support/world.js";
+import { ClientState } from "./mcp-client-state.js";
 import { filesIn, Project, root } from "./project.js";
 import { createApp, reads, Site, Visitor } from "./visitors.js";
-
-/** The storage of an MCP client, which keeps everything in memory and notes the page that its user has to open. */
-class ClientState implements OAuthClientProvider {
-  opened: URL | undefined;
-  #client: OAuthClientInformationMixed | undefined;
-  #tokens: OAuthTokens | undefined;
-  #verifier = "";
-
-  constructor(readonly redirectUrl: string) {}
-
-  get clientMetadata() {
-    return { client_name: "Assistant", redirect_uris: [this.redirectUrl], token_endpoint_auth_method: "none" };
-  }
-  clientInformation = () => this.#client;
-  saveClientInformation = (client: OAuthClientInformationMixed) => void (this.#client = client);
-  tokens = () => this.#tokens;
-  saveTokens = (tokens: OAuthTokens) => void (this.#tokens = tokens);
-  redirectToAuthorization = (url: URL) => void (this.opened = url);
-  saveCodeVerifier = (verifier: string) => void (this.#verifier = verifier);
-  codeVerifier = () => this.#verifier;
-}
 
 describe("MCP", () => {
   const w = world();
