@@ -1,4 +1,4 @@
-import { type InferResult, sql } from "kysely";
+import { type InferResult, sql, type SqlBool } from "kysely";
 import { selectPermitted, requireAnyPermitted } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
@@ -118,15 +118,17 @@ export async function filterOfReader(
   };
 }
 
+/** The condition that an event `e` has one of some ids, at least one. Planned for its values, other months are neither read nor locked. */
+export function isAmong(ids: readonly string[]) {
+  const sorted = ids.toSorted();
+  return sql<SqlBool>`e.id = any(${ids}::uuid[]) and e.id between ${sorted[0]}::uuid and ${sorted.at(-1)}::uuid`;
+}
+
 /** Reads events by their ids, at least one, for the server itself. */
 export async function storedEvents(db: Db, ids: string[]): Promise<Map<string, StoredEvent>> {
-  const sorted = ids.toSorted();
   const events = await eventsIn(db)
     .select("e.actorEmail")
-    .where("e.id", "=", anyOf(ids))
-    // Other months are neither read nor locked.
-    .where("e.id", ">=", sorted[0]!)
-    .where("e.id", "<=", sorted.at(-1)!)
+    .where(isAmong(ids))
     .modifyEnd(sql.raw(plannedForValues))
     .execute();
   return new Map(events.map((event) => [event.id, event]));

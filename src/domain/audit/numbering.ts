@@ -9,6 +9,7 @@ import { takeFree } from "../../infrastructure/database/locks.js";
 import { purge } from "../../infrastructure/database/purge.js";
 import { day } from "../../runtime/durations.js";
 import type { Events, Hint } from "../../runtime/events.js";
+import { PacedRuns } from "../../runtime/paced-runs.js";
 import type { AuditNumbers } from "../kernel/audit.js";
 
 const counter = columnsOf("auditNumberCounter");
@@ -86,59 +87,35 @@ interface Options {
 
 /** Numbers audit events soon after their commit. All replicas may do so; a lock lets one at a time. */
 export class AuditNumbering implements AuditNumbers {
-  #poll: NodeJS.Timeout | undefined;
-  /** Set while a run is due. */
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #isStarted = false;
-  #isDue = false;
-  #lastRun = -Infinity;
+  readonly #runs = new PacedRuns({ run: () => this.#run(), firstDelay, pause, interval });
 
   constructor(private readonly options: Options) {}
 
   start(): void {
-    this.#isStarted = true;
-    this.#poll = setInterval(this.soon, interval).unref();
-    this.soon();
+    this.#runs.start();
   }
 
   /** Numbers soon what was committed: to be called after the commit of an audit event. */
-  soon = (): void => {
-    if (!this.#isStarted) return;
-    this.#isDue = true;
-    if (this.#timer || this.#running) return;
-    const wait = Math.max(firstDelay, this.#lastRun + pause - performance.now());
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#running = this.#run();
-    }, wait).unref();
-  };
+  soon = (): void => this.#runs.soon();
 
-  async close(): Promise<void> {
-    this.#isStarted = false;
-    clearInterval(this.#poll);
-    clearTimeout(this.#timer);
-    await this.#running;
+  close(): Promise<void> {
+    return this.#runs.close();
   }
 
   /** Never rejects. */
   async #run(): Promise<void> {
     const { database, events, log } = this.options;
-    this.#isDue = false;
     try {
       let batch: Batch;
       do {
         batch = await numberBatch(database);
         if (batch === "partial" || batch === "full") events.publish(numbersHint);
         // The other server may have read the queue before the commit that called for this run.
-        else if (batch === "elsewhere") this.#isDue = true;
-      } while (batch === "full" && this.#isStarted);
+        else if (batch === "elsewhere") this.soon();
+      } while (batch === "full" && this.#runs.isOpen);
     } catch (error) {
       log.warn({ err: error }, "Audit events could not be numbered. It is tried again.");
     }
-    this.#lastRun = performance.now();
-    this.#running = undefined;
-    if (this.#isDue) this.soon();
   }
 }
 

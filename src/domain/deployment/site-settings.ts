@@ -14,8 +14,11 @@ export const siteSetting = <Value extends object>(key: string, initially: Value)
   initially,
 });
 
-export async function readSiteSetting<Value extends object>(ctx: Context, setting: SiteSetting<Value>): Promise<Value> {
-  const stored = ctx.db.selectFrom("siteSettings").select("value").where("key", "=", setting.key);
+export async function readSiteSetting<Value extends object>(
+  { db }: Pick<Context, "db">,
+  setting: SiteSetting<Value>,
+): Promise<Value> {
+  const stored = db.selectFrom("siteSettings").select("value").where("key", "=", setting.key);
   return { ...setting.initially, ...(await stored.executeTakeFirst())?.value };
 }
 

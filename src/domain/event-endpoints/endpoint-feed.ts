@@ -1,8 +1,11 @@
 // Queues the events of the audit log for endpoints, after their commit: a transaction that acts does nothing for it. Each
 // endpoint has a position in the numbers of the log. What is queued and the position are stored together.
 import { sql } from "kysely";
+import { plannedForValues } from "../../infrastructure/database/dialect.js";
 import type { Subscription } from "../../runtime/events.js";
 import { minute, second } from "../../runtime/durations.js";
+import { PacedRuns } from "../../runtime/paced-runs.js";
+import { isAmong } from "../audit/audit-log.js";
 import { numbersAbove, numbersHint } from "../audit/numbering.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
@@ -59,15 +62,11 @@ export async function eventSources(
   ctx: Context,
   numbers: ReadonlyArray<{ number: number; eventId: string }>,
 ): Promise<Source[]> {
-  const ids = numbers.map(({ eventId }) => eventId);
-  const sorted = ids.toSorted();
   const rows = await ctx.db
     .selectFrom("auditLog as e")
     .select(["e.id", "e.action", "e.resourceType", "e.organizationId"])
-    .where("e.id", "=", anyOf(ids))
-    // Other months are neither read nor locked.
-    .where("e.id", ">=", sorted[0]!)
-    .where("e.id", "<=", sorted.at(-1)!)
+    .where(isAmong(numbers.map(({ eventId }) => eventId)))
+    .modifyEnd(sql.raw(plannedForValues))
     .execute();
   const byId = new Map(rows.map((row) => [row.id, row]));
   return numbers.flatMap(({ number, eventId: id }) => {
@@ -154,51 +153,28 @@ async function moveOn(ctx: Context, moves: ReadonlyArray<{ id: string; position:
 
 /** Queues events for endpoints soon after they were numbered. All servers may do so: each takes other endpoints. */
 export class EndpointFeed {
+  readonly #runs = new PacedRuns({ run: () => this.#run(), pause, interval });
   #hints: Subscription | undefined;
-  #poll: NodeJS.Timeout | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #isDue = false;
-  #isClosed = false;
-  #lastRun = -Infinity;
 
   constructor(private readonly services: Services) {}
 
   start(): void {
-    this.#hints = this.services.events.subscribe(numbersHint.topic, numbersHint.id, this.#soon);
-    this.#poll = setInterval(this.#soon, interval).unref();
-    this.#soon();
+    this.#hints = this.services.events.subscribe(numbersHint.topic, numbersHint.id, this.#runs.soon);
+    this.#runs.start();
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#hints?.close();
-    clearInterval(this.#poll);
-    clearTimeout(this.#timer);
-    await this.#running;
+    await this.#runs.close();
   }
-
-  #soon = (): void => {
-    this.#isDue = true;
-    if (this.#timer || this.#running || this.#isClosed) return;
-    const wait = Math.max(0, this.#lastRun + pause - performance.now());
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#running = this.#run();
-    }, wait).unref();
-  };
 
   /** Never rejects. */
   async #run(): Promise<void> {
-    this.#isDue = false;
     try {
-      while (!this.#isClosed && hasFeature({ services: this.services }, "audit_log") && (await this.#feedSome()));
+      while (this.#runs.isOpen && hasFeature({ services: this.services }, "audit_log") && (await this.#feedSome()));
     } catch (error) {
       this.services.log.warn({ err: error }, "Events could not be queued for endpoints. It is tried again.");
     }
-    this.#lastRun = performance.now();
-    this.#running = undefined;
-    if (this.#isDue) this.#soon();
   }
 
   /** Returns whether there may be more. */

@@ -13,9 +13,9 @@ interface Options {
 
 /** Returns the body of an event as text. Thin ones have no names and no changes. */
 export function bodyOf(event: StoredEvent, { number, isThin }: Options): string {
-  const whole = JSON.stringify(contentOf(event, number, isThin));
-  if (Buffer.byteLength(whole) <= largestBody) return whole;
   const content = contentOf(event, number, isThin);
+  const whole = JSON.stringify(content);
+  if (Buffer.byteLength(whole) <= largestBody) return whole;
   const { changes: _, ...data } = content.data;
   return JSON.stringify({ ...content, data: { ...data, is_cut: true } });
 }

@@ -54,14 +54,8 @@ export class AllowedTools extends StoredSettings {
   }
 
   protected async read(): Promise<void> {
-    const { db } = this.options.database;
-    const stored = await db
-      .selectFrom("siteSettings")
-      .select("value")
-      .where("key", "=", mcpSetting.key)
-      .executeTakeFirst();
     const former = JSON.stringify(this.#settings);
-    this.#settings = { ...mcpSetting.initially, ...stored?.value };
+    this.#settings = await readSiteSetting(this.options.database, mcpSetting);
     if (former !== JSON.stringify(this.#settings)) for (const listener of this.#listeners) listener();
   }
 }

@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from "node:util";
 import { badInput } from "../../domain/kernel/errors.js";
+import { stripControls } from "../../runtime/terminal.js";
 import { type Json, objectOf } from "../engine/openapi/schemas.js";
 import type { Shape } from "../engine/shapes.js";
 
@@ -24,13 +24,8 @@ const longestTexts = [8_000, 2_000, 500] as const;
 /** Characters that people do not see and models read: tags, variation selectors beyond the first, and joiners without effect. */
 const unseen = /[\u{e0000}-\u{e0fff}\u200b\u2060-\u2064\ufeff]/gu;
 
-/** Characters that terminals and pages obey, except tab and line feed. */
-// oxlint-disable-next-line no-control-regex -- these are the characters to remove
-const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-
 /** Removes what a reader would not see, or a terminal would obey. */
-export const cleanText = (text: string): string =>
-  stripVTControlCharacters(text).replace(unseen, "").replace(obeyed, "");
+export const cleanText = (text: string): string => stripControls(text).replace(unseen, "");
 
 /** Removes it, and cuts the text to a number of characters. */
 function shortened(text: string, longest: number): string {
