@@ -16,7 +16,7 @@ import {
 } from "./sign-in-accounts.js";
 import { now } from "../kernel/queries.js";
 import { bytes, check, type Input, inputOf, nonEmpty, optional, pasted, required } from "../kernel/values.js";
-import { authenticatorOf, findCode, oneTimeCode, type RightCode, spendCode } from "./one-time-codes.js";
+import { authenticatorOf, oneTimeCode, type RightCode, rightCodeOf, spendCode } from "./one-time-codes.js";
 import { countSignIn } from "./counted-sign-ins.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
 import { chosenPassword, passwordProblem, givenPassword } from "./password-strength.js";
@@ -69,7 +69,9 @@ async function signIn(ctx: Context, { email, password, oneTimeCode: given }: Log
   if (account.status === "suspended") {
     throw recordRejection(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
   }
-  const code = await rightCodeFor(ctx, account, given);
+  // A missing code is no attempt to guess one.
+  const wrong = () => recordRejection(ctx, account, codeWrong());
+  const code = await rightCodeOf(ctx, account.id, given, { missing: codeRequired, wrong });
   const hash = await currentHash(ctx, account, password);
   // Checks the account again, which may have been changed or suspended since its verification.
   const { numUpdatedRows } = await ctx.db
@@ -83,24 +85,6 @@ async function signIn(ctx: Context, { email, password, oneTimeCode: given }: Log
   await rememberAddress(ctx, account.id);
   ctx.audit({ action: "login", actorId: account.id, ...auditedAccount(account) });
   return { userId: account.id, sessionToken };
-}
-
-/**
- * Returns the code that completes the sign-in of an account with a second factor, whose password was right; `undefined`
- * without a factor. Throws UNAUTHENTICATED for a missing or wrong code: only the latter is an attempt to guess one.
- */
-async function rightCodeFor(
-  ctx: Context,
-  account: Account,
-  given: string | null | undefined,
-): Promise<RightCode | undefined> {
-  if (ctx.config.secondFactors === "off") return undefined;
-  const authenticator = await authenticatorOf(ctx.services.database.db, account.id);
-  if (!authenticator) return undefined;
-  if (given == null) throw codeRequired();
-  const code = await findCode(ctx, authenticator, given);
-  if (!code) throw recordRejection(ctx, account, codeWrong());
-  return code;
 }
 
 /**

@@ -86,6 +86,28 @@ export const findCode = (
     return known && { recoveryHash };
   });
 
+/** The errors for a code that is missing or wrong. */
+interface CodeErrors {
+  missing: () => DomainError;
+  wrong: () => DomainError;
+}
+
+/** Returns the right code of a user with an authenticator; `undefined` without one, and where second factors are off. */
+export async function rightCodeOf(
+  ctx: Context,
+  userId: string,
+  given: string | null | undefined,
+  { missing, wrong }: CodeErrors,
+): Promise<RightCode | undefined> {
+  if (ctx.config.secondFactors === "off") return undefined;
+  const authenticator = await authenticatorOf(ctx.services.database.db, userId);
+  if (!authenticator) return undefined;
+  if (given == null) throw missing();
+  const code = await findCode(ctx, authenticator, given);
+  if (!code) throw wrong();
+  return code;
+}
+
 /**
  * Spends a code in the transaction of the request, which has locked the user. Of concurrent requests with the same code, one
  * returns true: Postgres checks the condition again after it waited for the row.
@@ -127,6 +149,8 @@ export async function replaceRecoveryCodes({ db }: Context, userId: string): Pro
   await db.insertInto("recoveryCodes").values(rows).execute();
   return codes.map((code) => code.match(/.{4}/g)!.join("-"));
 }
+
+export const missingCode = (): DomainError => badInput([{ field: "oneTimeCode", detail: "Is required." }]);
 
 /** Not UNAUTHENTICATED, which clients interpret as the end of the session. */
 export const wrongCode = (): DomainError =>

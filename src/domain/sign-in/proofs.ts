@@ -1,14 +1,13 @@
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { badInput, conflict, notFound, Problems } from "../kernel/errors.js";
+import { conflict, notFound, Problems } from "../kernel/errors.js";
 import { now } from "../kernel/queries.js";
 import { check, inputOf, type Input, optional } from "../kernel/values.js";
 import { keyHint } from "../tokens/hints.js";
 import { lockUser } from "../users/users.js";
-import { authenticatorOf, findCode, oneTimeCode, type RightCode, spendCode, wrongCode } from "./one-time-codes.js";
+import { missingCode, oneTimeCode, rightCodeOf, spendCode, wrongCode } from "./one-time-codes.js";
 import { givenPassword } from "./password-strength.js";
 import {
-  type Account,
   accountWithId,
   auditedAccount,
   givenPasswordProblem,
@@ -36,7 +35,8 @@ export async function proveIdentity(ctx: Context, input: ProveIdentity): Promise
   const account = await accountWithId(ctx, userId);
   if (!account) throw notFound();
   if (account.loginType !== "password") throw conflict("Your account has no password. Sign in again.");
-  const code = await codeOf(ctx, account, input.oneTimeCode);
+  const wrong = () => recordRejection(ctx, account, wrongCode());
+  const code = await rightCodeOf(ctx, userId, input.oneTimeCode, { missing: missingCode, wrong });
   if (!code) {
     const password = input.password ?? "";
     problems.add("password", givenPasswordProblem(password));
@@ -45,7 +45,7 @@ export async function proveIdentity(ctx: Context, input: ProveIdentity): Promise
   }
 
   await lockUser(ctx, "me");
-  if (code && !(await spendCode(ctx, userId, code))) throw recordRejection(ctx, account, wrongCode());
+  if (code && !(await spendCode(ctx, userId, code))) throw wrong();
   const isSame = await ctx.db.selectFrom("users").select("id").where(isUnchanged(account)).executeTakeFirst();
   if (!isSame) throw conflict("Another request has changed the account.");
   const { numUpdatedRows } = await ctx.db
@@ -57,19 +57,4 @@ export async function proveIdentity(ctx: Context, input: ProveIdentity): Promise
   ctx.audit({ action: "update", ...auditedAccount(account), diff: { proof: { new: code ? "code" : "password" } } });
   ctx.publish(keyHint(credential.id));
   return true;
-}
-
-/** Returns the right code of an account with an authenticator; `undefined` without one. */
-async function codeOf(
-  ctx: Context,
-  account: Account,
-  given: string | null | undefined,
-): Promise<RightCode | undefined> {
-  if (ctx.config.secondFactors === "off") return undefined;
-  const authenticator = await authenticatorOf(ctx.services.database.db, account.id);
-  if (!authenticator) return undefined;
-  if (given == null) throw badInput([{ field: "oneTimeCode", detail: "Is required." }]);
-  const code = await findCode(ctx, authenticator, given);
-  if (!code) throw recordRejection(ctx, account, wrongCode());
-  return code;
 }

@@ -5,7 +5,7 @@ import { authorize, requireProof } from "../authorization/authorization.js";
 import { authenticatorSecrets } from "../encryption/columns.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { badInput, conflict, forbidden, Problems, unauthenticated } from "../kernel/errors.js";
+import { conflict, forbidden, Problems, unauthenticated } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { after, now } from "../kernel/queries.js";
 import { check, inputOf, type Input, optional, reference, required } from "../kernel/values.js";
@@ -19,6 +19,7 @@ import {
   countRecoveryCodes,
   findCode,
   limitCodes,
+  missingCode,
   oneTimeCode,
   replaceRecoveryCodes,
   type RightCode,
@@ -89,7 +90,7 @@ export async function beginAuthenticator(ctx: Context, input: BeginAuthenticator
   const user = await lockOwnAccount(ctx);
   if (code) await requireSpent(ctx, user, code);
   // Another request may have added an authenticator since it was looked for.
-  else if (await authenticatorOf(ctx.db, user.id)) throw codeMissing();
+  else if (await authenticatorOf(ctx.db, user.id)) throw missingCode();
   const secret = newTotpSecret();
   const id = newId();
   const sealed = ctx.services.vault.seal(authenticatorSecrets.place({ id, ownerId: user.id }), secret);
@@ -278,14 +279,12 @@ function checkCode(schema: typeof ConfirmAuthenticator, input: ConfirmAuthentica
   problems.throwIfAny();
 }
 
-const codeMissing = () => badInput([{ field: "oneTimeCode", detail: "Is required." }]);
-
 async function requireRightCode(
   ctx: Context,
   authenticator: StoredAuthenticator,
   given: string | null | undefined,
 ): Promise<RightCode> {
-  if (given == null || given === "") throw codeMissing();
+  if (given == null || given === "") throw missingCode();
   const code = await findCode(ctx, authenticator, given);
   if (!code) throw wrongCode();
   return code;
