@@ -3,7 +3,7 @@ import type { CpuMeter } from "./cpu.js";
 import { type Load, LoadGenerator } from "./load.js";
 import type { ServerProcess } from "./process.js";
 import { type Goal, judgeInterval, type Row, showInterval } from "./report.js";
-import type { Run, Start } from "./run.js";
+import { type Bench, isChosen, type Run, type Start } from "./run.js";
 import { median, ratioInterval } from "./statistics.js";
 
 /** A server and the requests it gets. */
@@ -13,12 +13,7 @@ export interface Contestant {
   load: Load;
   /** Normalizes a response: all contestants must agree on the result. */
   spell?: (body: string) => string;
-}
-
-/** Two contestants to compare by CPU. */
-interface Pair {
-  of: string;
-  against: string;
+  /** The goal of its ratios. */
   goal?: Goal;
 }
 
@@ -30,14 +25,32 @@ interface Score extends Cost {
 /** The figures of each contestant in a round, by name. */
 type Round = ReadonlyMap<string, Score>;
 
+/** Each of `ours` is compared with each of `others`. */
 export interface Contest {
   title: string;
-  contestants: Contestant[];
-  pairs: Pair[];
+  others: Contestant[];
+  ours: Contestant[];
 }
 
+/** A bench of contests on a database that `prepare` changes for them. Loads continue where they ended: they are made for a run. */
+export const contestBench = (
+  name: string,
+  contests: () => Contest[],
+  prepare: (run: Run) => Promise<AsyncDisposable | undefined> = () => Promise.resolve(undefined),
+): Bench => ({
+  name,
+  method: usualMethod,
+  async measure(run) {
+    await using prepared = new AsyncDisposableStack();
+    prepared.use(await prepare(run));
+    const rows: Row[] = [];
+    for (const contest of contests()) if (isChosen(run, contest.title)) rows.push(...(await hold(contest, run)));
+    return rows;
+  },
+});
+
 /** How contests are run, and what their figures mean. */
-export const usualMethod = ({ rounds, mostRounds, warmUp, measure }: Run): string =>
+const usualMethod = ({ rounds, mostRounds, warmUp, measure }: Run): string =>
   `Server, load and Postgres share the machine over loopback. Every round starts each contestant as a fresh process, warms it up
 for ${warmUp / 1_000} s and measures ${measure / 1_000} s of it in pieces, all of them taking turns, so that what else goes on in the machine meets all
 alike, and their median counts; ${rounds} rounds, and up to ${mostRounds} while a verdict is undecided. Costs are medians of the rounds: CPU per
@@ -49,19 +62,18 @@ all of the interval. Contestants of a bench responded alike before it began.`;
  * Compares servers that give the same response to equivalent requests, within each round. Runs rounds until every goal is
  * decided.
  */
-export async function hold({ title, contestants, pairs }: Contest, run: Run): Promise<Row[]> {
+async function hold({ title, others, ours }: Contest, run: Run): Promise<Row[]> {
+  const contestants = [...others, ...ours];
   await requireSameResponses(title, contestants, run);
   const rounds: Round[] = [];
-  const isDecided = () => pairs.every((pair) => pairRow(title, pair, rounds).verdict !== "undecided");
+  const pairRows = () => ours.flatMap((own) => others.map((other) => pairRow(title, own, other, rounds)));
+  const isDecided = () => pairRows().every(({ verdict }) => verdict !== "undecided");
   for (let nr = 1; nr <= run.rounds || (nr <= run.mostRounds && !isDecided()); nr++) {
     const progress = (text: string) => run.progress(`${title}: round ${nr} of ${run.rounds} or more, ${text}`);
     // Every other round runs in reverse order, so that contestants alternate between early and late.
     rounds.push(await play(nr % 2 ? contestants : contestants.toReversed(), { ...run, progress }));
   }
-  return [
-    ...contestants.map(({ name }) => contestantRow(title, name, rounds)),
-    ...pairs.map((pair) => pairRow(title, pair, rounds)),
-  ];
+  return [...contestants.map(({ name }) => contestantRow(title, name, rounds)), ...pairRows()];
 }
 
 const scores = (rounds: readonly Round[], name: string) => rounds.map((round) => round.get(name)!);
@@ -71,11 +83,12 @@ function contestantRow(bench: string, name: string, rounds: readonly Round[]): R
   return { bench, what: name, perSecond: median(own.map(({ perSecond }) => perSecond)), cost: showCosts(own) };
 }
 
-function pairRow(bench: string, { of, against, goal }: Pair, rounds: readonly Round[]): Row {
-  const theirs = scores(rounds, against);
-  const interval = ratioInterval(scores(rounds, of).map((score, nr) => total(score) / total(theirs[nr]!)));
+function pairRow(bench: string, own: Contestant, other: Contestant, rounds: readonly Round[]): Row {
+  const theirs = scores(rounds, other.name);
+  const interval = ratioInterval(scores(rounds, own.name).map((score, nr) => total(score) / total(theirs[nr]!)));
   const ratio = `${showInterval(interval)}, ${rounds.length} rounds`;
-  return { bench, what: `${of} vs ${against}`, ratio, ...(goal && judgeInterval(interval, goal)) };
+  const goal = own.goal ?? other.goal;
+  return { bench, what: `${own.name} vs ${other.name}`, ratio, ...(goal && judgeInterval(interval, goal)) };
 }
 
 /** Pieces of a measurement. Contestants take turns, so that other load on the machine affects all of them. */

@@ -1,5 +1,4 @@
 import type { CpuMeter } from "./cpu.js";
-import type { ServerProcess } from "./process.js";
 import { median } from "./statistics.js";
 
 /** Microseconds of CPU time per request, frame or the like. */
@@ -10,7 +9,7 @@ export interface Cost {
 }
 
 /** Starts a measurement; the returned function ends it and divides by the number of requests. */
-export function measureCost({ cpu }: ServerProcess, postgres: CpuMeter): (requests: number) => Cost {
+export function measureCost({ cpu }: { cpu: CpuMeter }, postgres: CpuMeter): (requests: number) => Cost {
   const before = { server: cpu.read(), postgres: postgres.read() };
   return (requests) => ({
     server: (cpu.read() - before.server) / requests / 1_000,
@@ -23,12 +22,8 @@ export const total = ({ server, postgres }: Cost): number => server + postgres;
 
 /** The median costs: the total and its parts. */
 export function showCosts(costs: readonly Cost[]): string {
-  const [sum, server, postgres] = [
-    median(costs.map(total)),
-    median(costs.map((cost) => cost.server)),
-    median(costs.map((cost) => cost.postgres)),
-  ].map(microseconds);
-  return `${sum} µs CPU (${server} + ${postgres})`;
+  const of = (part: (cost: Cost) => number) => microseconds(median(costs.map(part)));
+  return `${of(total)} µs CPU (${of(({ server }) => server)} + ${of(({ postgres }) => postgres)})`;
 }
 
 const microseconds = (value: number) => value.toFixed(value < 10 ? 1 : 0);

@@ -2,14 +2,26 @@ import { bodyOf, Connection } from "./connection.js";
 
 /** The load on a server: each connection sends its next request after the response to the last one. */
 export interface Load {
-  connections: number;
+  /** Their number, if not the usual one. */
+  connections?: number;
   /** The bytes of the `nth` request of a connection. */
   request(connection: number, nth: number): string;
   /** Takes the body of a response, where later requests depend on it. */
   received?(connection: number, body: string): void;
 }
 
-export interface Done {
+/** Connections of a load. */
+export const usualConnections = 16;
+
+/** A load of one request. */
+export const always = (request: string): Load => ({ request: () => request });
+
+/** A load of all these requests in turn. */
+export const inTurn = (requests: readonly string[]): Load => ({
+  request: (connection, nth) => requests[(nth * usualConnections + connection) % requests.length]!,
+});
+
+interface Done {
   requests: number;
   seconds: number;
 }
@@ -28,7 +40,7 @@ export class LoadGenerator implements Disposable {
   }
 
   static async open(url: URL, load: Load): Promise<LoadGenerator> {
-    const opening = Array.from({ length: load.connections }, () => Connection.open(url));
+    const opening = Array.from({ length: load.connections ?? usualConnections }, () => Connection.open(url));
     return new LoadGenerator(await Promise.all(opening), load);
   }
 

@@ -3,21 +3,18 @@ import { ids, members, numbered, sqlHash, sqlId, sqlPublicId, sqlSecret } from "
 import { client, grants, refreshTtl, scopes, secretId } from "./oauth2.js";
 import * as peers from "./peers/oauth2-tables.js";
 import { withClient } from "./postgres.js";
+import type { Run } from "./run.js";
 
 const serviceAccount = ids.user(members + 1);
 
-/** Runs `use` while the application exists, with its tokens in the state before the first request. */
-export async function withOAuth2<Result>(databaseUrl: string, use: () => Promise<Result>): Promise<Result> {
+/** Adds the application, with its tokens in the state before the first request, until it is disposed of. */
+export async function fillOAuth2({ databaseUrl }: Run): Promise<AsyncDisposable> {
   const run = (...statements: string[]) =>
     withClient(databaseUrl, async (connection) => {
       for (const statement of statements) await connection.query(statement);
     });
   await run(insertOAuth2(grants), peers.createTables, insertIntoOidcProvider, insertIntoOAuth2Server, "vacuum analyze");
-  try {
-    return await use();
-  } finally {
-    await run(peers.dropTables, removeFromSteward);
-  }
+  return { [Symbol.asyncDispose]: () => run(peers.dropTables, removeFromSteward) };
 }
 
 const list = (values: readonly string[]) => `array[${values.map((value) => `'${value}'`).join(", ")}]`;

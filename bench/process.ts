@@ -21,7 +21,9 @@ export class ServerProcess implements AsyncDisposable {
     this.cpu = new ProcessCpu(child.pid!);
   }
 
-  /** Starts a script, relative to `bench/`. Resolves when it has printed the loopback URL that it listens on. */
+  /**
+   * Starts a script, relative to `bench/`. Resolves when it has printed the loopback URL that it listens on.
+   */
   static async start(script: string, env: Readonly<Record<string, string>>): Promise<ServerProcess> {
     const loader = script.endsWith(".ts") ? ["--import", here("../tools/ts-loader.mjs")] : [];
     const child = spawn(process.execPath, [...loader, here(script)], {

@@ -64,11 +64,16 @@ const columns: Array<[title: string, cell: (row: Row) => string | undefined]> = 
 ];
 
 /** A table in Markdown, without padding: files stay small, and a new measurement changes only its own lines. */
-export function table(rows: readonly Row[]): string {
-  const lines = [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, cell]) => cell(row) ?? ""))];
-  const [titles, ...body] = lines.map((line) => `| ${line.join(" | ")} |`);
-  return [titles, `|${columns.map(() => "---").join("|")}|`, ...body].join("\n");
+export function markdown(titles: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
+  const [head, ...body] = [titles, ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  return [head, `|${titles.map(() => "---").join("|")}|`, ...body].join("\n");
 }
+
+export const table = (rows: readonly Row[]): string =>
+  markdown(
+    columns.map(([title]) => title),
+    rows.map((row) => columns.map(([, cell]) => cell(row) ?? "")),
+  );
 
 /** The day, the commit that is measured, with `-dirty` if files differ from it, and the machine. */
 export function circumstances({ postgresVersion }: Run): string {

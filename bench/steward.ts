@@ -14,7 +14,7 @@ export async function startSteward(
   { databaseUrl, folder }: Run,
   changes: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
-  const server = await ServerProcess.start("../dist/main.js", {
+  const environment = {
     STEWARD_DATABASE_URL: databaseUrl,
     STEWARD_DATA_DIR: join(folder, "data"),
     STEWARD_PORT: "0",
@@ -24,7 +24,8 @@ export async function startSteward(
     STEWARD_RATE_LIMIT_CREDENTIAL_IP: plenty,
     STEWARD_LOGIN_FAILURES_PER_HOUR: plenty,
     ...changes,
-  });
+  };
+  const server = await ServerProcess.start("../dist/main.js", environment);
   const deadline = performance.now() + timeout;
   while ((await fetch(new URL("/readyz", server.url))).status !== 200) {
     if (performance.now() > deadline) throw new Error("Steward did not become ready.");

@@ -70,7 +70,7 @@ import {
   upgradable,
 } from "./http/listener.js";
 import { countVisitors } from "./http/rate-limits.js";
-import { longestProbe, RequestLog } from "./http/request-log.js";
+import { RequestLog } from "./http/request-log.js";
 import { Routes } from "./http/routes.js";
 import { Unread } from "./http/slow-clients.js";
 import { Metrics } from "./observability/metrics.js";
@@ -338,9 +338,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   koa.use(checkPath);
   // Before the probes: no other route of the server is reachable at an application host.
   if (applicationHosts) koa.use(applicationHosts.respondWhile(requireServing));
-  const probes = health(services, ready, metrics);
-  // The router of probes costs other requests more than a look at their path.
-  koa.use((http, next) => (http.path.length <= longestProbe ? probes(http, next) : next()));
+  koa.use(health(services, ready, metrics));
   koa.use((_, next) => {
     requireServing();
     return next();

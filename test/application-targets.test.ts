@@ -80,6 +80,24 @@ function stories(settings: NodeJS.ProcessEnv, admins: (expected: boolean) => boo
 describe("the lookup of an application target", () => {
   const { the, ask } = stories({}, () => false);
 
+  it("closes to users who have to add a second factor first, also by keys that they had before", async () => {
+    const w = the();
+    const ada = await w.user("ada");
+    const { name, agent } = await w.workspace(ada);
+    await app(w, agent.id, "tool");
+    await w.grant(ada, "auditor");
+    const key = { owner: ada.username, workspace: name, agent: "main", slug: "tool", apiKey: await keyOf(w, ada) };
+    expect((await ask(key)).data.applicationTarget).to.include({ allowed: true });
+    const set = `mutation($input: SetSecondFactorRuleInput!) { setSecondFactorRule(input: $input) { __typename } }`;
+    const rule = (level: string) => w.as(w.owner).graphql(set, { input: { role: "AUDITOR", level, daysToEnrol: 0 } });
+    await rule("REQUIRED");
+    w.app.services.credentials.onChange(`u:${ada.id}`);
+    expect((await ask(key)).data.applicationTarget).to.include({ allowed: false, userId: null });
+    await rule("OFF");
+    w.app.services.credentials.onChange(`u:${ada.id}`);
+    expect((await ask(key)).data.applicationTarget).to.include({ allowed: true });
+  });
+
   it("accepts the names in application addresses, and finds nothing stopped or deleted", async () => {
     const w = the();
     const [ada] = (await w.users("ada")) as [Person];
@@ -116,7 +134,8 @@ describe("the lookup of an application target", () => {
     const { name, agent } = await w.workspace(ada);
     await app(w, agent.id, "code");
     const named = { owner: ada.username, workspace: name, agent: "main", slug: "code" };
-    const [expired, revoked] = [await keyOf(w, ada), await keyOf(w, ada)];
+    const expired = await keyOf(w, ada);
+    const revoked = await keyOf(w, ada);
     await setTimes(w, "api_keys", { id: parseToken(expired).id }, { expires_at: "-1 min" });
     await deleteRows(w, "api_keys", { id: parseToken(revoked).id });
     for (const [what, apiKey] of Object.entries({

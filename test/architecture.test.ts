@@ -1,6 +1,6 @@
 // Checks the form of the source and of the schema, whatever they do.
 // Looks inside: the form of the source is its subject.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ReferenceKind } from "@mikro-orm/core";
@@ -39,6 +39,7 @@ import { userActor } from "./support/actors.js";
 import { columnsOfWords, rawColumns } from "./support/raw-columns.js";
 import { avoidedWords } from "./support/wording.js";
 import { inputValuesOf } from "../tools/input-values.js";
+import { isOfRest, parts as partsOfTests } from "../tools/test-parts.mjs";
 
 const root = new URL("..", import.meta.url).pathname;
 const files = (folder: string, ending: string) =>
@@ -498,6 +499,8 @@ describe("the GraphQL schema", () => {
       "authScopes",
       "serverInfo",
       "login",
+      "beginPasskeyLogin",
+      "loginWithPasskey",
       "requestOneTimePasscode",
       "changePasswordWithPasscode",
       "scimServiceProviderConfig",
@@ -534,6 +537,10 @@ describe("the GraphQL schema", () => {
       "regenerateRecoveryCodes",
       "removeAuthenticator",
       "proveIdentity",
+      "beginPasskey",
+      "confirmPasskey",
+      "beginPasskeyLogin",
+      "loginWithPasskey",
       "requestOneTimePasscode",
       "changePasswordWithPasscode",
       // Rates of the OAuth2 endpoints.
@@ -617,6 +624,9 @@ describe("the GraphQL schema", () => {
       "TemplateParameterValidation",
       "TemplateParameterValue",
       "TemplateUserEntry",
+      // For those who administer the deployment, or the organization.
+      "SecondFactorRule",
+      "SecondFactorRuleReach",
       "OAuth2ServerMetadata",
       "OAuth2ProtectedResourceMetadata",
       "NotificationUnsubscription",
@@ -819,6 +829,15 @@ describe("the tests", () => {
   const sql =
     /["`]\s*(with \w+ as \(|select\b|insert into \w|update \w+( \w+)? set\b|delete from \w|lock table \w)|\bservices\.database\b|\{[^}]*\bdatabase\b[^}]*\} = [\w.()!]*\bservices\b/;
   const speaksSql = (path: string) => imported(path).includes("pg") || sql.test(read(path));
+
+  it("are in two parts, of which the first needs no browser and no tools of others", () => {
+    const [first, rest] = [partsOfTests.first, partsOfTests.rest].map((patterns) => globSync(patterns, { cwd: root }));
+    expect(first!.filter(isOfRest)).to.deep.equal([]);
+    expect(rest!.filter((path) => !isOfRest(path))).to.deep.equal([]);
+    expect([...first!, ...rest!].toSorted()).to.deep.equal(
+      tests.filter((path) => path.endsWith(".test.ts")).toSorted(),
+    );
+  });
 
   it("name a third of all for an unusual database, each of which exists", () => {
     const named = read("test/unusual-database.txt").split("\n").filter(Boolean);

@@ -202,11 +202,9 @@ describe("the stream of the audit log", () => {
   it("rejects users who may not read the log, and sends others what they may read", async () => {
     const w = the();
     const organization = await w.organization();
-    const [admin, auditor, plain] = [
-      await w.user("oadmin", [organization.id]),
-      await w.user("auditor"),
-      await w.user("plain"),
-    ];
+    const admin = await w.user("oadmin", [organization.id]);
+    const auditor = await w.user("auditor");
+    const plain = await w.user("plain");
     await w.grant(auditor, "auditor");
     await w.as(w.owner).graphql(
       `mutation($organization: String!, $user: String!) {

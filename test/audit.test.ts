@@ -28,7 +28,7 @@ const read = async (client: Client, variables: object = {}) =>
   };
 
 const nameOf = async (w: World, { id }: Person) =>
-  (await w.as(w.owner).graphql(`query($id: String!) { user(user: $id) { name } }`, { id })).user.name as string;
+  (await w.as(w.owner).graphql(`query($id: String!) { user(user: $id) { name } }`, { id })).user.name;
 
 describe("the audit log", () => {
   const the = world();

@@ -112,10 +112,7 @@ describe("the daemon protocol", () => {
     expect(await daemon.run("Complete", start, { state: { machine: 7 }, pin: true })).to.deep.equal({
       status: "SUCCEEDED",
     });
-    expect((await jobOf(start.jobId)).logs.nodes.map(({ output }: Anything) => output)).to.deep.equal([
-      "Line 1",
-      "Line 2",
-    ]);
+    expect((await jobOf(start.jobId)).logs.nodes.map(({ output }) => output)).to.deep.equal(["Line 1", "Line 2"]);
 
     await build("deleteWorkspace", { workspace });
     const removal = await daemon.next();

@@ -7,6 +7,7 @@ import {
   changeEndpoint,
   deliveriesOf,
   EventReceiver,
+  fail,
   makeEndpoint,
   readEndpoint,
   signedBy,
@@ -42,6 +43,11 @@ describe("event endpoints", () => {
     eventually(() => of.received.length >= count, `${count} messages arrive`, 15_000);
   const inState = async (id: string, state: string) =>
     eventually(async () => (await readEndpoint(owner, id)).state === state, `it is ${state}`, 15_000);
+  const hasFailed = (id: string) =>
+    eventually(
+      async () => (await deliveriesOf(owner, id)).some(({ state, log }) => state === "PENDING" && log.length === 1),
+      "an attempt has failed",
+    );
   /** Lets the deliveries that wait for another attempt be due. */
   const retry = (endpoint: string) =>
     setTimes(w(), "event_deliveries", { endpoint_id: endpoint, state: "pending" }, { next_attempt_at: "-1 s" });
@@ -77,7 +83,7 @@ describe("event endpoints", () => {
     const { eventTypes } = await owner.graphql("{ eventTypes { name schema } }");
     const ajv = new Ajv2020({ formats: { "date-time": true, uuid: true } });
     for (const { body } of receiver.received) {
-      const { schema } = eventTypes.find(({ name }: { name: string }) => name === body.type);
+      const { schema } = eventTypes.find(({ name }) => name === body.type)!;
       expect(ajv.validate(schema, body), ajv.errorsText()).to.equal(true);
     }
     const { data, ...envelope } = update.body;
@@ -117,6 +123,58 @@ describe("event endpoints", () => {
     ]);
   });
 
+  it("receive the notifications about what belongs to their organization, each once, in the sequence of the log", async () => {
+    const other = await w().organization();
+    await make({ eventTypes: ["group.create", "workspace.*"] });
+    const thin = await EventReceiver.open();
+    await make({ name: "thin", eventTypes: ["workspace.out_of_memory"], isThin: true }, owner, thin.url);
+    const [ada] = await w().users("ada");
+    const { id, name, agent } = await w().workspace(ada!);
+    const alert = (threshold: number) =>
+      w()
+        .as(agent)
+        .graphql(
+          `mutation($input: ReportAgentResourceAlertInput!) { reportAgentResourceAlert(input: $input) { __typename } }`,
+          { input: { resource: "MEMORY", threshold } },
+        );
+    await group("before-alert");
+    await alert(80);
+    // The owner is told once in an hour.
+    await alert(90);
+    await arrived(2);
+    await arrived(1, thin);
+    const [created, told] = ["group.create", "workspace.out_of_memory"].map((type) =>
+      receiver.received.find(({ body }) => body.type === type)!,
+    );
+    expect(told!.body.data).to.deep.include({
+      object: { type: "workspace", id, name },
+      details: { threshold: "80%" },
+    });
+    expect(told!.body.data.actor.kind).to.equal("agent");
+    expect(told!.body.sequence).to.be.at.least(created!.body.sequence);
+    expect(thin.received[0]!.body.data).to.have.all.keys("object", "actor", "request_id");
+    expect(thin.received[0]!.body.data.object).to.deep.equal({ type: "workspace", id });
+
+    // What was before an endpoint, or is of another organization, is sent with the same id, or not.
+    const later = await EventReceiver.open();
+    const after = new Date(Date.now() - 60_000).toISOString();
+    const types = { eventTypes: ["workspace.out_of_memory"] };
+    const [mine, others] = await Promise.all([
+      make({ ...types, name: "later" }, owner, later.url),
+      make({ ...types, name: "elsewhere", organization: other.id }, owner, later.url),
+    ]);
+    expect(await changeEndpoint(owner, "redeliverEvents", { id: others.id, after }, "count")).to.deep.equal({
+      count: 0,
+    });
+    expect(await changeEndpoint(owner, "redeliverEvents", { id: mine.id, after }, "count")).to.deep.equal({ count: 1 });
+    await arrived(1, later);
+    expect(later.received[0]!.id).to.equal(told!.id);
+    expect(later.received[0]!.text).to.equal(told!.text);
+    expect(receiver.seen.filter((each) => each === `workspace.out_of_memory ${name}`)).to.have.lengthOf(1);
+    await later.close();
+    await thin.close();
+  });
+
   it("receive thin events without names and changes", async () => {
     await make({ isThin: true, eventTypes: ["group.create"] });
     const { id } = await group("thin");
@@ -131,7 +189,7 @@ describe("event endpoints", () => {
     const { id, secret, eventEndpoint } = await make({ eventTypes: ["event_endpoint.*"] });
     expect(secret).to.match(/^whsec_/);
     expect(eventEndpoint.secrets).to.have.lengthOf(1);
-    expect(secret.endsWith(eventEndpoint.secrets[0].suffix)).to.equal(true);
+    expect(secret.endsWith(eventEndpoint.secrets[0]!.suffix)).to.equal(true);
     const url = `${receiver.url}?key=hidden-in-the-url`;
     await changeEndpoint(owner, "updateEventEndpoint", { id, url });
     const added = await changeEndpoint(
@@ -162,7 +220,7 @@ describe("event endpoints", () => {
     const [both] = receiver.received;
     expect(both!.headers["webhook-signature"]).to.equal(`${signedBy(text, both!)} ${signedBy(secret, both!)}`);
     const [former] = eventEndpoint.secrets;
-    const left = await changeEndpoint(owner, "deleteEventEndpointSecret", { endpoint: id, id: former.id });
+    const left = await changeEndpoint(owner, "deleteEventEndpointSecret", { endpoint: id, id: former!.id });
     expect(left.eventEndpoint.secrets).to.have.lengthOf(1);
     await group("new-alone");
     await arrived(2);
@@ -177,8 +235,7 @@ describe("event endpoints", () => {
   it("receive an event again until they accept it, with the same id, while others are not held up", async () => {
     const { id } = await make({ eventTypes: ["group.create"] });
     receiver.respond = ({ body }, response) => {
-      if (body.data.object.name === "poison")
-        response.writeHead(500, { "Content-Type": "text/plain" }).end("No \u001b[31mroom");
+      if (body.data.object.name === "poison") fail(response, 500, "No \u001b[31mroom");
       else response.writeHead(200).end();
     };
     await group("poison");
@@ -186,10 +243,7 @@ describe("event endpoints", () => {
     await group("healthy");
     await arrived(2);
     expect(receiver.seen).to.deep.equal(["group.create poison", "group.create healthy"]);
-    await eventually(
-      async () => (await deliveriesOf(owner, id)).some(({ nextAttemptAt }) => nextAttemptAt),
-      "it waits",
-    );
+    await hasFailed(id);
     const waiting = (await deliveriesOf(owner, id)).find(({ state }) => state === "PENDING")!;
     expect(Date.parse(waiting.nextAttemptAt)).to.be.greaterThan(Date.parse(waiting.createdAt));
     expect(waiting.log[0]).to.include({
@@ -220,9 +274,9 @@ describe("event endpoints", () => {
 
   it("are disabled after three days of failures, with a notification, and go on when they are resumed", async () => {
     const { id } = await make({ name: "dead", eventTypes: ["group.create"] });
-    receiver.respond = (_, response) => void response.writeHead(503).end();
+    receiver.respond = (_, response) => fail(response, 503);
     await group("unlucky");
-    await eventually(async () => (await deliveriesOf(owner, id))[0]?.nextAttemptAt != null, "it failed once");
+    await hasFailed(id);
     await eventually(async () => (await readEndpoint(owner, id)).failingSince !== null, "it is noted");
     const { failingSince, lastFailure } = await readEndpoint(owner, id);
     expect([typeof failingSince, lastFailure]).to.deep.equal(["string", "It responded with status 503."]);
@@ -238,7 +292,7 @@ describe("event endpoints", () => {
     receiver.respond = (_, response) => void response.writeHead(204).end();
     await changeEndpoint(owner, "updateEventEndpoint", { id, paused: false });
     await eventually(() => receiver.seen.includes("group.create missed"), "what was missed arrives", 15_000);
-    await changeEndpoint(owner, "redeliverEvent", { delivery: failed.id }, "eventDelivery { state }");
+    await changeEndpoint(owner, "redeliverEvent", { delivery: failed!.id }, "eventDelivery { state }");
     await eventually(
       async () => (await deliveriesOf(owner, id, "state: DELIVERED")).length === 2,
       "both are delivered",
@@ -327,9 +381,9 @@ describe("event endpoints", () => {
     await w().grant(mia!, "organization-admin");
     const { id } = await make({ name: "of mia", eventTypes: ["group.create"] }, w().as(mia!));
     expect((await readEndpoint(owner, id)).maker.id).to.equal(mia!.id);
-    receiver.respond = (_, response) => void response.writeHead(500).end();
+    receiver.respond = (_, response) => fail(response, 500);
     await group("before-loss");
-    await eventually(async () => (await deliveriesOf(owner, id))[0]?.nextAttemptAt != null, "it waits");
+    await hasFailed(id);
     await w().grant(mia!, "organization-auditor");
     receiver.respond = (_, response) => void response.writeHead(204).end();
     // What was queued before is not sent either.
@@ -397,7 +451,7 @@ describe("event endpoints", () => {
     receiver.respond = (_, response) => void response.writeHead(307, { Location: target.url }).end();
     await group("redirected");
     await eventually(async () => (await deliveriesOf(owner, id))[0]?.log[0] !== undefined, "it is tried");
-    expect((await deliveriesOf(owner, id))[0].log[0]).to.include({
+    expect((await deliveriesOf(owner, id))[0]!.log[0]).to.include({
       status: 307,
       failure: "It responded with a redirect, status 307, which is not followed.",
     });
@@ -415,7 +469,7 @@ describe("event endpoints", () => {
       const { id } = await make({ name: url, eventTypes: ["group.create"] }, owner, url);
       await changeEndpoint(owner, "testEventEndpoint", { id }, "eventDelivery { id }");
       await eventually(async () => (await deliveriesOf(owner, id))[0]?.state === "FAILED", `${url} fails`);
-      expect((await deliveriesOf(owner, id))[0].log[0]).to.include({
+      expect((await deliveriesOf(owner, id))[0]!.log[0]).to.include({
         status: null,
         failure: "Its address may not be called.",
       });
@@ -512,7 +566,7 @@ describe("event endpoints", () => {
     const { eventEndpoints } = await by.graphql("{ eventEndpoints { nodes { id } } }");
     expect(eventEndpoints.nodes).to.deep.equal([]);
     expect((await by.failure(`{ eventEndpoint(id: "${id}") { id } }`)).code).to.equal("NOT_FOUND");
-    expect((await by.failure(`{ eventDelivery(id: "${delivery.id}") { id } }`)).code).to.equal("NOT_FOUND");
+    expect((await by.failure(`{ eventDelivery(id: "${delivery!.id}") { id } }`)).code).to.equal("NOT_FOUND");
     const after = new Date(Date.now() - 60_000).toISOString();
     for (const [name, input] of [
       ["updateEventEndpoint", { id }],
@@ -520,7 +574,7 @@ describe("event endpoints", () => {
       ["testEventEndpoint", { id }],
       ["createEventEndpointSecret", { endpoint: id }],
       ["deleteEventEndpointSecret", { endpoint: id, id }],
-      ["redeliverEvent", { delivery: delivery.id }],
+      ["redeliverEvent", { delivery: delivery!.id }],
       ["redeliverEvents", { id, after }],
     ] as const)
       expect(await graphqlCode(by, name, input), name).to.equal("NOT_FOUND");
@@ -529,7 +583,13 @@ describe("event endpoints", () => {
   it("have a catalog of types with schemas and examples", async () => {
     const { eventTypes } = await owner.graphql("{ eventTypes { name description version schema example } }");
     const names = eventTypes.map(({ name }: { name: string }) => name);
-    expect(names).to.include.members(["group.update", "workspace.start", "task.create", "organization_member.delete"]);
+    expect(names).to.include.members([
+      "group.update",
+      "workspace.start",
+      "task.create",
+      "organization_member.delete",
+      "task.idle",
+    ]);
     for (const { name, schema, example, version } of eventTypes) {
       expect(schema.properties.type.const, name).to.equal(name);
       expect(example).to.include({ type: name, version });

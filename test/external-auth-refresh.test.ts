@@ -80,7 +80,7 @@ describe("tokens of linked accounts", () => {
         [hers, there].map((client) => client.graphql('{ externalAuthAccessToken(providerId: "lab") { accessToken } }')),
       );
       expect(tokens[0]).to.deep.equal(tokens[1]);
-      expect(lab.valid.has(tokens[0].externalAuthAccessToken.accessToken)).to.equal(true);
+      expect(lab.valid.has(tokens[0]!.externalAuthAccessToken.accessToken)).to.equal(true);
     });
 
     it("a minute before they expire, and not earlier", async () => {

@@ -503,7 +503,8 @@ describe("external authentication", () => {
     it("gives the token to agents of the user alone, and records it", async () => {
       await link(hers);
       const bob = await w.user("bob");
-      const [own, other] = [await w.workspace(ada), await w.workspace(bob)];
+      const own = await w.workspace(ada);
+      const other = await w.workspace(bob);
       const { externalAuthAccessToken: given } = await w.as(own.agent).graphql(byId);
       expect(given).to.deep.include({ username: "oauth2", providerId: "lab", connectUrl: null });
       expect(lab.valid.has(given.accessToken)).to.equal(true);
@@ -538,7 +539,7 @@ describe("external authentication", () => {
         "{ externalAuthProviders { id connectUrl link { providerId createdAt expires hasRefreshToken provider { id } } } externalAuthLinks { providerId } }",
       );
       expect(quiet.externalAuthLinks).to.deep.equal([{ providerId: "lab" }, { providerId: "second" }]);
-      expect(quiet.externalAuthProviders[1].link.provider.id).to.equal("Second");
+      expect(quiet.externalAuthProviders[1]!.link.provider.id).to.equal("Second");
       expect(lab.seen).to.deep.equal([]);
       const { externalAuthProviders } = await hers.graphql("{ externalAuthProviders { link { authenticated } } }");
       expect(externalAuthProviders.map((each: { link: object }) => each.link)).to.deep.equal([

@@ -6,7 +6,7 @@ import { fillIn } from "./support/backfills.js";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
 import { letPass, setColumns } from "./support/tables.js";
-import { type Anything, sharedWorld } from "./support/world.js";
+import { sharedWorld } from "./support/world.js";
 
 const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
 
@@ -141,9 +141,7 @@ describe("AI budgets of groups", () => {
     await owner.put(path(wider), { spend_limit_micros: 70 });
     const spent = await read();
     expect(spent).to.include({ spentMicros: 215, spenderCount: 6, exhaustedCount: 1 });
-    expect(
-      spent.spenders.map(({ user, ...each }: Anything) => [user.id, each.spentMicros, each.limitMicros]),
-    ).to.deep.equal([
+    expect(spent.spenders.map(({ user, ...each }) => [user.id, each.spentMicros, each.limitMicros])).to.deep.equal([
       [ada!.id, 60, 55],
       [bob!.id, 55, 70],
       ...people.slice(2, 5).map(({ id }, n) => [id, 40 - n * 10, null]),
@@ -224,11 +222,9 @@ describe("reports of AI usage", () => {
 
   it("do not reveal whether a user outside the organization exists", async () => {
     const { id: organization } = await w().organization();
-    const [admin, stranger, gone] = [
-      await w().user("admin"),
-      await w().user("stranger", [organization]),
-      await w().user("gone"),
-    ];
+    const admin = await w().user("admin");
+    const stranger = await w().user("stranger", [organization]);
+    const gone = await w().user("gone");
     await w().grant(admin, "organization-admin");
     await w().as(w().owner).graphql(`mutation { deleteUser(input: { user: "${gone.id}" }) { __typename } }`);
     const faults = async (userId: string) =>

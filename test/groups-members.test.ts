@@ -53,8 +53,8 @@ describe("group members", () => {
         { input: { group: group.id, name: null, addUsers: [ada!.id], removeUsers: [bob!.id] } },
       );
     expect(updateGroup.group.name).to.equal("stays");
-    expect(updateGroup.group.members.nodes[0].user.username).to.equal(ada!.username);
-    expect(updateGroup.group.members.nodes[0].addedAt).to.match(/^\d{4}-.*Z$/);
+    expect(updateGroup.group.members.nodes[0]!.user.username).to.equal(ada!.username);
+    expect(updateGroup.group.members.nodes[0]!.addedAt).to.match(/^\d{4}-.*Z$/);
   });
 
   it("do not change if any field is at fault; unknown users and those of other organizations get the same error", async () => {
@@ -91,7 +91,7 @@ describe("group members", () => {
       .failure(`mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }`, {
         input: { group: group.id, addUsers: [ada!.id, stranger.id] },
       });
-    expect(failure.errors[0]!.extensions.validations[0].field).to.match(/addUsers\[1\]$/);
+    expect(failure.errors[0]!.extensions.validations[0]!.field).to.match(/addUsers\[1\]$/);
 
     const { body } = await w().as(w().owner).get(path(group));
     expect(body).to.include({ name: "untouched", total_member_count: 1 });
@@ -251,10 +251,8 @@ describe("group members", () => {
 
   it("are all seen by administrators of their organization, who on the same page see only themselves in others", async () => {
     const { id: organization } = await w().organization();
-    const [ada, bob] = [
-      await w().user("ada", [w().defaultOrganization, organization]),
-      await w().user("bob", [w().defaultOrganization, organization]),
-    ];
+    const ada = await w().user("ada", [w().defaultOrganization, organization]);
+    const bob = await w().user("bob", [w().defaultOrganization, organization]);
     await w().grant(ada, "organization-admin");
     const members = [ada, bob];
     const own = await w().group(undefined, { members });

@@ -162,7 +162,8 @@ describe("REST input", () => {
     });
 
     it("cannot redirect a request to a different object than its path", async () => {
-      const [named, other] = [await w().group(), await w().group()];
+      const named = await w().group();
+      const other = await w().group();
       const change = { group: other.id, organization: newId(), display_name: "changed" };
       expect((await owner().patch(`/api/v2/groups/${named.id}`, change)).body).to.include({
         id: named.id,
@@ -229,10 +230,8 @@ describe("REST input", () => {
 
     it("report a number out of range with the rule of its field, over REST and GraphQL alike", async () => {
       const { id } = await w().group();
-      const [fromZero, fromOne] = [
-        "Must be a whole number from 0 to 2147483647.",
-        "Must be a whole number from 1 to 9007199254740991.",
-      ];
+      const fromZero = "Must be a whole number from 0 to 2147483647.";
+      const fromOne = "Must be a whole number from 1 to 9007199254740991.";
       for (const [quota, limit] of [
         [-1, 0],
         [2 ** 31, 2 ** 53],
@@ -369,7 +368,8 @@ describe("REST input", () => {
       expect(answer).to.include({ status: 400 });
       expect(answer.body.message).to.equal(invalid);
       expect(fields(answer)).to.have.members(["organization", "has_member"]);
-      const [one, two] = [await w().group(), await w().group()];
+      const one = await w().group();
+      const two = await w().group();
       for (const list of [
         `group_ids=${one.id},${two.id}`,
         `group_ids=${one.id}&group_ids=${two.id}`,

@@ -38,7 +38,8 @@ describe("imports of invitations", () => {
     const w = the();
     const { name: lab } = await w.organization("lab");
     const team = await w.group("team-of-import");
-    const [one, two] = [newEmail(), newEmail()];
+    const one = newEmail();
+    const two = newEmail();
     const { rows, invitedCount } = await importing(
       `\ufeffEmail;Name;Organizations;Groups;Roles\r\n` +
         `${one};"Lovelace; ""Ada""";"main;lab";main/${team.name};"auditor;lab/organization-auditor"\r\n` +

@@ -348,7 +348,8 @@ describe("invitations", () => {
     });
 
     it("let two administrators invite the same person once", async () => {
-      const [one, other] = [the().as(await admin()), owner()];
+      const one = the().as(await admin());
+      const other = owner();
       const email = newEmail();
       const done = await outcomes([invite(one, { email }), invite(other, { email })]);
       expect(done.filter(Boolean)).to.have.length(1);
@@ -364,11 +365,10 @@ describe("invitations", () => {
     );
     const about = (type: string) =>
       auditEvents.nodes.filter(
-        ({ resourceType, resourceId }: Record<string, string>) =>
-          resourceType === type && [invitation.id, user.id].includes(resourceId!),
+        ({ resourceType, resourceId }) => resourceType === type && [invitation.id, user.id].includes(resourceId),
       );
     expect(about("invitation").map(({ action }: { action: string }) => action)).to.deep.equal(["AUTHORIZE", "CREATE"]);
-    expect(about("user").map(({ action, actorId }: Record<string, string>) => [action, actorId])).to.deep.equal([
+    expect(about("user").map(({ action, actorId }) => [action, actorId])).to.deep.equal([
       ["LOGIN", user.id],
       ["CREATE", user.id],
     ]);
@@ -546,7 +546,7 @@ describe("mails of invitations", () => {
     expect(text).to.not.match(/href="javascript/);
     const links = [...text.matchAll(/http:\/\/localhost:\d+\/login\/invitation\?token=stwv_[0-9A-Za-z]{43}/g)];
     expect(new Set(links.map(([link]) => link)).size).to.equal(1);
-    const mailed = async () => (await invitationOf(owner(), sent.invitation.id)).isMailed as boolean;
+    const mailed = async () => (await invitationOf(owner(), sent.invitation.id)).isMailed;
     await eventually(mailed, "the mail is known to be sent");
     const [stored] = await storedSecrets(w, "invitations", "token", { where: { id: sent.invitation.id } });
     expect(stored).to.include({ keyId: null, nonce: null, ciphertext: null });
@@ -556,7 +556,8 @@ describe("mails of invitations", () => {
 
   it("are not sent for an invitation that was revoked before", async () => {
     await owner().put("/api/v2/notifications/settings", { notifier_paused: true });
-    const [email, next] = [newEmail(), newEmail()];
+    const email = newEmail();
+    const next = newEmail();
     const { invitation } = await inviteByMail({ email });
     await revoke(owner(), invitation.id);
     await owner().put("/api/v2/notifications/settings", { notifier_paused: false });

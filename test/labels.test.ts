@@ -162,9 +162,7 @@ describe("labels", () => {
     );
     const texts = [
       body.data.reportAgentStartup.agent.version,
-      ...read.connectionLogs.nodes.map(
-        ({ sshInfo, webInfo }: Anything) => webInfo?.userAgent ?? sshInfo.disconnectReason,
-      ),
+      ...read.connectionLogs.nodes.map(({ sshInfo, webInfo }) => webInfo?.userAgent ?? sshInfo.disconnectReason),
     ];
     expect(texts).to.have.length(3);
     for (const text of texts) {
@@ -245,7 +243,7 @@ describe("labels", () => {
           { ...other, name: "b\u2028ox" },
         ],
       };
-      const version = createTemplate.templateVersion.id as string;
+      const version = createTemplate.templateVersion.id;
       const { templateVersion } = await w.as(w.owner).graphql(`{ templateVersion(id: "${version}") { document } }`);
       expect(templateVersion.document.resources.map(({ name }: Anything) => name)).to.deep.equal([
         "box",
@@ -290,7 +288,7 @@ describe("labels", () => {
             `{ workspace(id: "${createWorkspace.workspace.id}") { status latestBuild { resources { name type } } } }`,
           );
         expect(workspace.status).to.equal("RUNNING");
-        expect(workspace.latestBuild.resources.map((each: Anything) => each.name)).to.deep.equal(names);
+        expect(workspace.latestBuild.resources.map((each) => each.name)).to.deep.equal(names);
       }
 
       // As an earlier release has stored resources.

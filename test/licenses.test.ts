@@ -203,7 +203,7 @@ describe("licenses on a server that enforces none", () => {
       if (typeof license === "string" && license !== "") expect(JSON.stringify(body), about).to.not.include(license);
     }
     const failure = await w.as(w.owner).failure(addLicense, { license: "a.b" });
-    expect(failure.errors[0]!.extensions.validations[0].field).to.equal("input.license");
+    expect(failure.errors[0]!.extensions.validations[0]!.field).to.equal("input.license");
     expect(await w.as(w.owner).post(path, { license: madeUp(deep(31)) })).to.include({ status: 201 });
     expect(await w.as(w.owner).get(path)).to.include({ status: 200 });
   });
@@ -296,8 +296,8 @@ describe("licenses on a server that enforces them", () => {
     const { addLicense: added } = await owner.graphql(addLicense, { license: await other.license() });
     expect(await enabled()).to.include("template_rbac");
     const [license] = (await owner.graphql("{ licenses { expiresAt gracePeriodEndsAt claims } }")).licenses;
-    expect(Date.parse(license.expiresAt)).to.equal(license.claims.license_expires * second);
-    expect(Date.parse(license.gracePeriodEndsAt)).to.equal(license.claims.exp * second);
+    expect(Date.parse(license!.expiresAt)).to.equal(license!.claims.license_expires * second);
+    expect(Date.parse(license!.gracePeriodEndsAt)).to.equal(license!.claims.exp * second);
     await owner.graphql(deleteLicense, { id: added.license.id });
     expect(await enabled()).to.deep.equal([]);
   });

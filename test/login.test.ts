@@ -64,7 +64,8 @@ describe("login", () => {
 
   it("responds alike to an unknown email, a wrong password, and an account without a password", async () => {
     const w = the();
-    const [ada, bob] = [await w.user("ada"), await w.user("bob", undefined, "OIDC")];
+    const ada = await w.user("ada");
+    const bob = await w.user("bob", undefined, "OIDC");
     const wrong = await w.nobody.post(path, { email: ada.email, password: "wrong" });
     expect(wrong.status).to.equal(401);
     expect(wrong.body).to.deep.equal({ message: "Incorrect email or password." });

@@ -26,7 +26,7 @@ describe("a logo that is a file", () => {
       await the()
         .as(the().owner)
         .graphql(`{ auditEvents(first: 1, filter: { resourceType: "appearance" }) { nodes { action diff } } }`)
-    ).auditEvents.nodes[0];
+    ).auditEvents.nodes[0]!;
 
   it("is kept, and served to everyone at the path of its hash, byte for byte", async () => {
     const files = {

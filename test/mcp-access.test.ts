@@ -2,7 +2,7 @@
 // Reaches for tables: no test waits until a name of a deleted task is free.
 import { expect } from "chai";
 import { boxOf, readBox, runningBox, templateOf } from "./support/builds.js";
-import { callTool, program, reading, resultOf, send } from "./support/mcp.js";
+import { callTool, listen, program, reading, resultOf, send } from "./support/mcp.js";
 import {
   authorizePath,
   challenge,
@@ -101,6 +101,24 @@ describe("access to the MCP server", () => {
       expect(challenged).to.include('error="insufficient_scope"').and.include("oauth-protected-resource/mcp");
       expect(/scope="([^"]+)"/.exec(challenged)![1]!.split(" ")).to.have.members([...reading, "workspace:stop"]);
     }
+  });
+
+  it("has no tool that works without its scopes, or asks for others once it has them", async () => {
+    const { mcpServer } = await w.as(w.owner).graphql("{ mcpServer { tools { name } } }");
+    const none = await program(w, ada, []);
+    for (const { name } of mcpServer.tools as Array<{ name: string }>) {
+      if (name === "search") continue;
+      const { status, headers } = await callTool(w, none.token, name);
+      expect(status, name).to.equal(403);
+      const scopes = /scope="([^"]+)"/.exec(headers.get("www-authenticate")!)![1]!.split(" ");
+      const some = await program(w, ada, scopes);
+      expect((await callTool(w, some.token, name)).status, name).to.equal(200);
+    }
+    // It finds what the scopes of the token read: nothing of other kinds.
+    const text = ada.username;
+    const found = async (by: string) => (await resultOf(w, by, "search", { text })) as Record<string, unknown[]>;
+    expect(JSON.stringify(await found(none.token))).to.not.include(text);
+    expect(JSON.stringify(await found((await program(w, ada, ["user:read"])).token))).to.include(text);
   });
 
   describe("consent", () => {
@@ -353,6 +371,20 @@ describe("access to the MCP server", () => {
 
 describe("a flood of requests to the MCP server", () => {
   const the = world({ STEWARD_SOCKETS_PER_USER: "2", STEWARD_RATE_LIMIT_API: "60" });
+
+  it("has few subscriptions of each user, with whatever programs", async () => {
+    const w = the();
+    const [mia, max] = (await w.users("mia", "max")) as [Person, Person];
+    const leaving = new AbortController();
+    const begin = async (person: Person) =>
+      listen(w, (await program(w, person)).token, { toolsListChanged: true }, leaving.signal);
+    const begun = [await begin(mia), await begin(mia), await begin(mia), await begin(max)];
+    const ended = Promise.allSettled(begun.map(({ messages }) => messages));
+    expect(begun.map(({ status }) => status)).to.deep.equal([200, 200, 429, 200]);
+    leaving.abort();
+    await ended;
+    await eventually(async () => (await callTool(w, (await program(w, mia)).token, "who_am_i")).status === 200, "room");
+  });
 
   it("is limited for each user: waits by number, requests by rate", async () => {
     const w = the();

@@ -99,8 +99,7 @@ describe("the transports of notifications", () => {
     expect((await update({ webhook: { url } })).webhookSecret).to.equal(null);
     const stored = await storedText(w, "notification_transports");
     expect(stored).to.include(url);
-    for (const text of [webhookSecret as string, [...Buffer.from(webhookSecret as string)].join()])
-      expect(stored).to.not.include(text);
+    for (const text of [webhookSecret, [...Buffer.from(webhookSecret)].join()]) expect(stored).to.not.include(text);
     expect(JSON.stringify(await audited(w, { resourceType: "notification_transports" })))
       .to.include("webhook.url")
       .and.include("***")

@@ -56,7 +56,8 @@ describe("links that unsubscribe from mails", () => {
 
   it("fail if they were changed, have expired, or are for mails that cannot be turned off", async () => {
     const { seals } = w.app.services;
-    const [customId, passcodeId] = ["39b1e189-c857-4b0c-877a-511144c18516", "62f86a30-2330-4b61-a26d-311ff3b608cf"];
+    const customId = "39b1e189-c857-4b0c-877a-511144c18516";
+    const passcodeId = "62f86a30-2330-4b61-a26d-311ff3b608cf";
     const token = (...parts: unknown[]) => seals.seal("unsubscribe", parts.join("~"));
     const later = Date.now() + 60_000;
     const valid = await token(ada.id, customId, later);

@@ -198,20 +198,23 @@ describe("notifications", () => {
           `{ inboxNotifications(first: 10) { totalCount unreadCount pageInfo { hasNextPage endCursor } edges { cursor } nodes { id createdAt } } }`,
         );
       expect(page).to.deep.include({ totalCount: 61, unreadCount: 61 });
-      expect(page.pageInfo).to.deep.equal({ hasNextPage: true, endCursor: page.edges.at(-1).cursor });
+      expect(page.pageInfo).to.deep.equal({ hasNextPage: true, endCursor: page.edges.at(-1)!.cursor });
       expect(page.nodes.map(({ id }: { id: string }) => id).slice(1)).to.deep.equal(seen.slice(0, 9));
       const next = await w
         .as(ada!)
         .graphql(`query($after: String) { inboxNotifications(first: 10, after: $after) { nodes { id } } }`, {
           after: page.pageInfo.endCursor,
         });
-      expect(next.inboxNotifications.nodes[0].id).to.equal(seen[9]);
+      expect(next.inboxNotifications.nodes[0]!.id).to.equal(seen[9]);
     });
 
     it("is filtered by targets, templates, and read status", async () => {
       const w = the();
       const [ada] = await w.users("ada");
-      const [red, blue, one, two] = [newId(), newId(), newId(), newId()];
+      const red = newId();
+      const blue = newId();
+      const one = newId();
+      const two = newId();
       const [a] = await deliver(w.app, ada!.id, ["a"], { targets: [red], templateId: one });
       await deliver(w.app, ada!.id, ["b"], { targets: [red, blue], templateId: two });
       await deliver(w.app, ada!.id, ["c"], { targets: [blue] });
@@ -279,13 +282,13 @@ describe("notifications", () => {
         const { status, body } = await w.as(ada!).put(readStatus(first!), { is_read });
         expect(status).to.equal(200);
         expect(body.notification.id).to.equal(first);
-        return [body.notification.read_at, body.unread_count];
+        return { readAt: body.notification.read_at, unread: body.unread_count };
       };
-      const [readAt, unread] = await mark(true);
+      const { readAt, unread } = await mark(true);
       expect(unread).to.equal(1);
-      expect(await mark(true)).to.deep.equal([readAt, 1]);
-      expect(await mark(false)).to.deep.equal([null, 2]);
-      expect(await mark(false)).to.deep.equal([null, 2]);
+      expect(await mark(true)).to.deep.equal({ readAt, unread: 1 });
+      expect(await mark(false)).to.deep.equal({ readAt: null, unread: 2 });
+      expect(await mark(false)).to.deep.equal({ readAt: null, unread: 2 });
 
       const { markInboxNotification } = await w
         .as(ada!)

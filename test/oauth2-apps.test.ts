@@ -79,7 +79,7 @@ describe("OAuth2 applications", () => {
     const { createUser } = await owner().graphql(
       `mutation { createUser(input: { email: "bot@example.com", username: "bot", isServiceAccount: true }) { user { id } } }`,
     );
-    const bot = createUser.user.id as string;
+    const bot = createUser.user.id;
     const id = await made({
       name: "Complete",
       redirectUris: [callback, callback, "http://intranet/cb"],
@@ -232,7 +232,8 @@ describe("OAuth2 applications", () => {
   });
 
   it("differ by kind: what a document determines cannot be changed, and PKCE cannot be switched off", async () => {
-    const [dynamic, described] = [await insertApp(the(), "dynamic"), await insertApp(the(), "document")];
+    const dynamic = await insertApp(the(), "dynamic");
+    const described = await insertApp(the(), "document");
     const put = await owner().put(described.path, { name: "x", callback_url: callback });
     expect(put.status).to.equal(409);
     const { updateOAuth2App } = await owner().graphql(update, {
@@ -270,7 +271,7 @@ describe("OAuth2 applications", () => {
     const input = {
       name: "x",
       grantTypes: ["CLIENT_CREDENTIALS"],
-      serviceUserId: createUser.user.id as string,
+      serviceUserId: createUser.user.id,
     };
     expect((await client.failure(create, { input })).errors[0]!.extensions).to.deep.include({
       code: "FORBIDDEN",
@@ -338,7 +339,9 @@ describe("OAuth2 applications", () => {
     const w = the();
     const [ada, bob, admin] = (await w.users("ada", "bob", "admin")) as [Person, Person, Person];
     await w.grant(admin, "user-admin");
-    const [app, own, other] = [await makeApp(w), await insertApp(w, "dynamic"), await insertApp(w, "document")];
+    const app = await makeApp(w);
+    const own = await insertApp(w, "dynamic");
+    const other = await insertApp(w, "document");
     for (const each of [app, own]) await grantWithTokens(w, each, ada);
     await grantWithTokens(w, other, ada, { expires: "yesterday" });
     const list = async (client = owner(), user = ada.id) =>

@@ -169,7 +169,8 @@ describe("attacks on OAuth2", () => {
     });
 
     it("when the id of one token is joined with the secret of another", async () => {
-      const [hers, his] = [await tokens(ada), await tokens(mallory)];
+      const hers = await tokens(ada);
+      const his = await tokens(mallory);
       const mixed = `${hers.access_token.split("-")[0]}-${his.access_token.split("-")[1]}`;
       expect(await bearer(mixed)).to.equal(401);
       expect(await active(mixed)).to.equal(false);

@@ -600,7 +600,8 @@ describe("OAuth2 consent", () => {
     });
     try {
       const client = new Client(replica.url, ada.token);
-      const [app, other] = [await oauthApp(w()), await oauthApp(w())];
+      const app = await oauthApp(w());
+      const other = await oauthApp(w());
       expect(await client.get(authorizePath(app))).to.include({ status: 200 });
       expect(await client.post(authorizePath(app))).to.include({ status: 302 });
       await client.graphql(read, { input: input(app) });

@@ -99,7 +99,8 @@ describe("the default resource", () => {
       });
       return { id: body.client_id as string };
     };
-    const [client, other] = [await byItself(), await byItself()];
+    const client = await byItself();
+    const other = await byItself();
     await changeApp(w, other, { defaultResource: `${mcp}/sse` });
     expect(await introspected((await tokensOf(client)).access_token)).to.deep.include({ active: true, aud: [mcp] });
     expect(await introspected((await tokensOf(other)).access_token)).to.deep.include({ aud: [`${mcp}/sse`] });

@@ -102,7 +102,9 @@ describe("OAuth2 tokens and devices", () => {
     });
 
     it("gets no tokens for denied, expired, unknown and foreign codes", async () => {
-      const [denied, expired, foreign] = [await start(), await start(), await start()];
+      const denied = await start();
+      const expired = await start();
+      const foreign = await start();
       const deny = `mutation($userCode: String!) { denyOAuth2Device(input: { userCode: $userCode }) { __typename } }`;
       await w.as(ada).graphql(deny, { userCode: denied.user_code });
       failed(await poll(denied.device_code), "access_denied");
@@ -210,7 +212,8 @@ describe("OAuth2 tokens and devices", () => {
     });
 
     it("describes access tokens to the resource server that they are for, and to no other application", async () => {
-      const [server, stranger] = [await makeClient(w), await makeClient(w)];
+      const server = await makeClient(w);
+      const stranger = await makeClient(w);
       await changeApp(w, server, { resourceIndicators: ["https://mcp.example/api"] });
       const held = await tokens({ audiences: ["https://mcp.example/api"] });
       expect(await introspect(held.access_token, server)).to.deep.include({
@@ -235,7 +238,8 @@ describe("OAuth2 tokens and devices", () => {
     });
 
     it("reports tokens of a disabled application as not active to resource servers", async () => {
-      const [server, off] = [await makeClient(w), await makeClient(w)];
+      const server = await makeClient(w);
+      const off = await makeClient(w);
       await changeApp(w, server, { resourceIndicators: ["https://mcp.example/off"] });
       const { code } = await makeCode(w, off, ada, { audiences: ["https://mcp.example/off"] });
       const held = (await redeem(w, off, code)).body;
@@ -245,7 +249,8 @@ describe("OAuth2 tokens and devices", () => {
     });
 
     it("responds to each of several concurrent applications as it sees the tokens", async () => {
-      const [one, another] = [await tokens(), await tokens()];
+      const one = await tokens();
+      const another = await tokens();
       const stranger = await makeClient(w);
       await introspect(one.access_token);
       await introspect(one.access_token, stranger);
@@ -332,7 +337,8 @@ describe("the limits of OAuth2 endpoints", () => {
 
   it("count token requests by address and application, and introspection by application", async () => {
     const w = the();
-    const [one, other] = [await makeClient(w), await makeClient(w)];
+    const one = await makeClient(w);
+    const other = await makeClient(w);
     const send = (client: OAuthClient) =>
       sendForm(w, "tokens", { grant_type: "refresh_token", refresh_token: "x", ...credentials(client) });
     for (let n = 0; n < 3; n++) failed(await send(one), "invalid_grant");

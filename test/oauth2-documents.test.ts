@@ -56,7 +56,7 @@ const request = `query($input: OAuth2AuthorizationRequestInput!) {
 async function find({ url }: Pick<App, "url">, { token }: Pick<Person, "token">, clientId: string) {
   const input = { responseType: "code", clientId, codeChallenge: challenge, codeChallengeMethod: "S256" };
   const data = await new Client(url, token).graphql(request, { input });
-  return data.oauth2AuthorizationRequest as { app: { clientId: string; name: string }; redirectUri: string };
+  return data.oauth2AuthorizationRequest;
 }
 
 /** The reason why there is no such application, or why its document is rejected. */
@@ -85,7 +85,7 @@ describe("client metadata documents", () => {
         `{ oauth2Apps(first: 1000) { nodes { id name kind type disabled documentUrl pkceRequired redirectUris grantTypes
            scopeCeiling metadata } } }`,
       );
-    return oauth2Apps.nodes.find(({ documentUrl }: { documentUrl: string | null }) => documentUrl === url);
+    return oauth2Apps.nodes.find(({ documentUrl }) => documentUrl === url)!;
   };
   /** The error of the application at the token endpoint, which calls no other server. */
   const tokenError = async (clientId: string) =>

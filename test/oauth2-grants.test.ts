@@ -31,7 +31,8 @@ describe("OAuth2 grants", () => {
     const w = the();
     const [ada, bob, admin] = (await w.users("ada", "bob", "admin")) as [Person, Person, Person];
     await w.grant(admin, "user-admin");
-    const [app, other] = [await makeApp(w), await insertApp(w, "dynamic")];
+    const app = await makeApp(w);
+    const other = await insertApp(w, "dynamic");
     const first = await grantWithTokens(w, app, ada);
     const expired = await grantWithTokens(w, app, ada, { expires: "yesterday" });
     const second = await grantWithTokens(w, other, ada);
@@ -92,7 +93,8 @@ describe("OAuth2 grants", () => {
   it("of one application are revoked by their user over REST and GraphQL", async () => {
     const w = the();
     const [ada, bob] = (await w.users("ada", "bob")) as [Person, Person];
-    const [app, other] = [await makeApp(w), await insertApp(w, "document")];
+    const app = await makeApp(w);
+    const other = await insertApp(w, "document");
     const path = (clientId: string) => `/oauth2/tokens?client_id=${encodeURIComponent(clientId)}`;
     const grants = [
       await grantWithTokens(w, app, ada),
@@ -123,10 +125,8 @@ describe("OAuth2 grants", () => {
     const w = the();
     const ada = await w.user("ada");
     const app = await makeApp(w);
-    const [used, unused] = [
-      await grantWithTokens(w, app, ada, { secret: app.secret }),
-      await grantWithTokens(w, app, ada),
-    ];
+    const used = await grantWithTokens(w, app, ada, { secret: app.secret });
+    const unused = await grantWithTokens(w, app, ada);
     // A redemption with the secret, which has not committed yet.
     const redeeming = await grantWithTokens(w, app, ada);
     await lockRows(w, "oauth2_grants", { id: redeeming.id }, async ({ set, awaited, commit }) => {

@@ -89,7 +89,8 @@ describe("registration of OAuth2 clients", () => {
       const inHeader = await sendForm(w, "tokens", fields, basic(client_id!, client_secret!));
       return [inBody.body.error, inHeader.body.error];
     };
-    const [right, wrong] = ["invalid_grant", "invalid_client"];
+    const right = "invalid_grant";
+    const wrong = "invalid_client";
     const metadata = { redirect_uris: [redirectUri] };
     const made = await registered(w, metadata);
     expect(made.body.token_endpoint_auth_method).to.equal("client_secret_basic");
@@ -297,7 +298,8 @@ describe("registration of OAuth2 clients", () => {
 
     it("rejects other tokens, and does not tell clients apart by that", async () => {
       const w = the();
-      const [made, other] = [await registered(w), await registered(w)];
+      const made = await registered(w);
+      const other = await registered(w);
       const byAdmin = `/oauth2/clients/${(await insertClient(w, {})).id}`;
       const attempts: Array<[path: string, headers: Record<string, string>]> = [
         [pathOf(made), {}],
@@ -345,7 +347,8 @@ describe("registration of OAuth2 clients", () => {
     it("accepts the secret of the client in an update, and no other", async () => {
       const w = the();
       const metadata = { redirect_uris: [redirectUri] };
-      const [made, other] = [await registered(w, metadata), await registered(w, metadata)];
+      const made = await registered(w, metadata);
+      const other = await registered(w, metadata);
       const open = await registered(w);
       const { client_id: clientId, registration_access_token: registrationAccessToken, client_secret } = made.body;
       const put = (secret: string, to = made) =>

@@ -56,7 +56,7 @@ describe("the token endpoint", () => {
   const lastUses = async ({ id }: OAuthClient): Promise<{ app: string | null; secret: string | null }> => {
     const query = `query($id: UUID!) { oauth2App(id: $id) { lastUsedAt secrets { lastUsedAt } } }`;
     const { oauth2App } = await w.as(w.owner).graphql(query, { id });
-    return { app: oauth2App.lastUsedAt, secret: oauth2App.secrets[0].lastUsedAt };
+    return { app: oauth2App.lastUsedAt, secret: oauth2App.secrets[0]!.lastUsedAt };
   };
 
   describe("for codes", () => {
@@ -352,7 +352,7 @@ describe("the token endpoint", () => {
           `mutation { createUser(input: { username: "bot-${randomText(10).toLowerCase()}", email: "bot-${randomText(10)}@example.com", isServiceAccount: true }) { user { id } } }`,
         );
       const { id: userId } = createUser.user;
-      return { ...(await makeClient(w, { service_user_id: userId, ...changes })), userId: userId as string };
+      return { ...(await makeClient(w, { service_user_id: userId, ...changes })), userId: userId };
     };
     const ask = (by: OAuthClient, more: Record<string, string> = {}) =>
       sendForm(w, "tokens", { grant_type: "client_credentials", ...credentials(by), ...more });

@@ -72,7 +72,8 @@ describe("the page", () => {
     const { id: workspace } = await w().workspace(ada!);
     for (const path of [`/templates/${template}`, `/workspaces/${workspace}`, `/users/${ada!.id}`]) {
       const missing = path.replace(/[^/]+$/, newId());
-      const [unreadable, unknown] = [await visit(path, eve), await visit(missing, eve)];
+      const unreadable = await visit(path, eve);
+      const unknown = await visit(missing, eve);
       expect(unreadable, path).to.include({ status: 404 });
       const withoutId = ({ body }: { body: string }) => body.replace(/Request id <code>[^<]+/, "");
       expect(withoutId(unreadable)).to.equal(withoutId(unknown));

@@ -133,10 +133,8 @@ describe("one-time passcodes", () => {
     await asOwner("updateUser", `user: "${ada!.id}", name: "Philomena Quackenbush"`);
     const code = await codeFor(ada!);
     const password = "Philomena Quackenbush";
-    const [known, unknown] = [
-      await change(ada!.email, "2345678923", password),
-      await change("x@example.com", code, password),
-    ];
+    const known = await change(ada!.email, "2345678923", password);
+    const unknown = await change("x@example.com", code, password);
     expect(seen(known)).to.deep.equal(seen(unknown));
     expect(known.body).to.deep.equal(wrongCode);
     expect((await change(ada!.email, code, password)).body.validations[0].field).to.equal("password");

@@ -262,7 +262,8 @@ describe("members of organizations", () => {
     const w = the();
     const organization = (await w.organization()).id;
     const bob = await w.user("bob");
-    const [owner, client] = [w.as(w.owner), w.as(bob)];
+    const owner = w.as(w.owner);
+    const client = w.as(bob);
     const isThere = async () => (await client.graphql("{ organizations { id } }")).organizations.length === 2;
     const mayWrite = async () =>
       (
@@ -280,7 +281,8 @@ describe("members of organizations", () => {
   it("cannot be system identities", async () => {
     const w = the();
     const owner = w.as(w.owner);
-    const [organization, other] = [(await w.organization()).id, (await w.organization()).id];
+    const organization = (await w.organization()).id;
+    const other = (await w.organization()).id;
     const engine = await w.user("engine", [organization]);
     await setColumns(w, "users", { id: engine.id }, { is_system: true });
     expect(await code(owner, addMember, { organization: other, user: engine.id })).to.equal("FORBIDDEN");
@@ -310,8 +312,8 @@ describe("members of organizations", () => {
     const seen = await w.as(ada).graphql(members, { organization });
     expect(seen.organizationMembers.totalCount).to.equal(2);
     const [own, other] = seen.organizationMembers.nodes;
-    expect(own.user).to.deep.equal({ email: ada.email });
-    expect(own.roles).to.deep.equal([]);
+    expect(own!.user).to.deep.equal({ email: ada.email });
+    expect(own!.roles).to.deep.equal([]);
     expect(other).to.deep.equal({
       id: bob.id,
       username: bob.username,

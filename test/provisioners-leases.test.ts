@@ -85,8 +85,7 @@ describe("leases of provisioner jobs", () => {
   it("give repeated calls of accept, complete, and fail the same result", async () => {
     await queueImport(w());
     const job = await daemon.job();
-    const accept = async () =>
-      Date.parse((await daemon.call("acceptProvisionerJob", job)).expiresAt as string) - Date.now();
+    const accept = async () => Date.parse((await daemon.call("acceptProvisionerJob", job)).expiresAt) - Date.now();
     expect(await accept()).to.be.above(60_000);
     await leaseEnds(job.jobId, "9 s");
     expect(await accept(), "again").to.be.above(60_000);
@@ -151,12 +150,10 @@ describe("leases of provisioner jobs", () => {
       (await refusal(daemon.call(name, job, input))).errors[0]!.extensions!.validations.map(
         ({ field, detail }: { field: string; detail: string }) => `${field}: ${detail}`,
       );
-    const [errorFault, sizeFault, textFault, unusedState] = [
-      "input.error: Must be 1 to 4096 bytes.",
-      "input.state: Must be at most 262144 bytes of JSON.",
-      "input.state: Must be valid Unicode without NUL characters.",
-      "input.state: Only builds of workspaces have a state.",
-    ];
+    const errorFault = "input.error: Must be 1 to 4096 bytes.";
+    const sizeFault = "input.state: Must be at most 262144 bytes of JSON.";
+    const textFault = "input.state: Must be valid Unicode without NUL characters.";
+    const unusedState = "input.state: Only builds of workspaces have a state.";
     for (const error of ["", "é".repeat(2049)])
       expect(await faultsOf("failProvisionerJob", { error })).to.deep.equal([errorFault]);
     const literal = `{ jobId: "${job.jobId}", lease: "${job.lease}", error: "a\\u0000b" }`;
@@ -277,8 +274,10 @@ describe("leases of provisioner jobs", () => {
     const eve = await w().user("eve");
     await w().grant(eve, "template-admin");
     const hers = (await serve(w().app, { token: eve.token, query: "provisioner=echo&name=hers" })).work(4);
-    const [started, waiting] = [await queueImport(w()), await queueImport(w())];
-    const [accepted, handed] = [await hers.job(0), await hers.job(1)];
+    const started = await queueImport(w());
+    const waiting = await queueImport(w());
+    const accepted = await hers.job(0);
+    const handed = await hers.job(1);
     expect([accepted.jobId, handed.jobId]).to.deep.equal([started, waiting]);
     await hers.call("acceptProvisionerJob", accepted);
     await hers.call("reportProvisionerResources", accepted, { resources });
@@ -389,7 +388,8 @@ describe("leases of provisioner jobs", () => {
   });
 
   it("end with the time limits of jobs", async () => {
-    const [waiting, long] = [await queueImport(w(), { tags: { no: "daemon" } }), await running()];
+    const waiting = await queueImport(w(), { tags: { no: "daemon" } });
+    const long = await running();
     await setTimes(w(), jobs, { id: waiting }, { created_at: "-31 min" });
     await setTimes(w(), jobs, { id: long.jobId }, { started_at: "-3 h" });
     await queueImport(w());
@@ -421,11 +421,9 @@ describe("leases of provisioner jobs", () => {
     expect((await plain.job()).jobId).to.equal(untagged);
     await b.leave();
     const a = (await serve(w().app, { key: tagged })).work(4);
-    const [untaggedNext, next, both] = [
-      await queueImport(w()),
-      await queueImport(w(), { tags: { a: "1" } }),
-      await queueImport(w(), { tags: { a: "1", b: "2" } }),
-    ];
+    const untaggedNext = await queueImport(w());
+    const next = await queueImport(w(), { tags: { a: "1" } });
+    const both = await queueImport(w(), { tags: { a: "1", b: "2" } });
     expect((await a.job()).jobId).to.equal(next);
     expect((await plain.job(1)).jobId).to.equal(untaggedNext);
     expect([...a.assigned, ...plain.assigned].map(({ jobId }) => jobId)).to.not.include(both);

@@ -49,7 +49,8 @@ describe("the socket of provisioner daemons", () => {
 
   it("rejects daemons before the upgrade, with the status of their fault", async () => {
     const { id: foreign } = await w().organization();
-    const [member, outsider] = [await w().user("mel"), await w().user("olga", [foreign])];
+    const member = await w().user("mel");
+    const outsider = await w().user("olga", [foreign]);
     expect(await status({})).to.equal(401);
     expect(await status({ key: `stwk_${"x".repeat(43)}` })).to.equal(401);
     expect(await status({ key: "stwk_short" })).to.equal(401);

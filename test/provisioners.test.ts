@@ -75,7 +75,8 @@ describe("provisioner keys", () => {
 
   it("are for administrators: members are rejected, and strangers see no organization", async () => {
     const { id } = await w().organization();
-    const [member, stranger] = [await w().user("mel"), await w().user("sam", [id])];
+    const member = await w().user("mel");
+    const stranger = await w().user("sam", [id]);
     for (const each of [path, `${path}/daemons`]) {
       expect((await w().as(member).get(each)).status).to.equal(403);
       expect((await w().as(stranger).get(each)).status).to.equal(404);
@@ -108,7 +109,7 @@ describe("provisioner keys", () => {
     const { provisionerDaemons } = await owner().graphql(
       `{ provisionerDaemons(organization: "default") { id name status keyName } }`,
     );
-    const { id } = provisionerDaemons.find(({ name }: { name: string }) => name === "solo");
+    const { id } = provisionerDaemons.find(({ name }) => name === "solo")!;
     const mutation = `mutation($id: UUID!) { deleteProvisionerDaemon(input: { id: $id }) { provisionerDaemon { name } } }`;
     const member = await w().user("mo");
     expect((await w().as(member).failure(mutation, { id })).code).to.equal("FORBIDDEN");
@@ -164,7 +165,8 @@ describe("provisioner jobs", () => {
 
   it("have a place in the queue and matching daemons", async () => {
     const key = await newKey(w());
-    const [one, tagged] = [await serve(w().app, { key }), await serve(w().app, { key: await newKey(w(), { a: "1" }) })];
+    const one = await serve(w().app, { key });
+    const tagged = await serve(w().app, { key: await newKey(w(), { a: "1" }) });
     const ids = await queueImports(w(), 3);
     const special = await queueImport(w(), { tags: { a: "1" } });
     const unmatched = await queueImport(w(), { tags: { z: "1" } });
@@ -172,10 +174,7 @@ describe("provisioner jobs", () => {
     const page = `{ provisionerJobs(organization: "default") { nodes { id status ${fields} } } }`;
     const { nodes } = (await owner().graphql(page)).provisionerJobs;
     const places = Object.fromEntries(
-      nodes.map((job: Record<string, never>) => [
-        job.id,
-        [job.queuePosition, job.queueSize, (job.matchedProvisioners as unknown as { count: number }).count],
-      ]),
+      nodes.map((job) => [job.id, [job.queuePosition, job.queueSize, job.matchedProvisioners.count]]),
     );
     expect(ids.map((id) => places[id])).to.deep.equal([
       [1, 3, 1],
@@ -212,7 +211,7 @@ describe("provisioner jobs", () => {
     ).provisionerJob.logs;
     const later = await owner().graphql(
       `query($id: UUID!, $after: String) { provisionerJob(id: $id) { logs(after: $after) { nodes { output } } } }`,
-      { id, after: nodes[0].id },
+      { id, after: nodes[0]!.id },
     );
     expect(later.provisionerJob.logs.nodes).to.deep.equal([{ output: "line 2" }]);
     const client = createClient({
@@ -222,7 +221,7 @@ describe("provisioner jobs", () => {
     });
     const lines = client.iterate<{ provisionerJobLogAppended: { sequence: number } }>({
       query: `subscription($id: UUID!, $after: UUID) { provisionerJobLogAppended(jobId: $id, after: $after) { sequence } }`,
-      variables: { id, after: nodes[0].id },
+      variables: { id, after: nodes[0]!.id },
     });
     const first = await lines.next();
     await daemon.call("updateProvisionerJob", job, { logs: [line(3)] });

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { type TaskStage, withTasks } from "./support/tasks.js";
 import { makeTemplate } from "./support/templates.js";
-import { type Anything, type Client, type Person, world } from "./support/world.js";
+import { type Client, type Person, world } from "./support/world.js";
 
 const query = `query($text: String!) { search(text: $text) { kind id name displayName ownerName organizationName } }`;
 
@@ -24,7 +24,7 @@ describe("the search by name", () => {
 
   withTasks(the, (opened) => ({ stage } = opened));
 
-  const find = async (who: Client, text: string): Promise<Anything[]> => (await who.graphql(query, { text })).search;
+  const find = async (who: Client, text: string) => (await who.graphql(query, { text })).search;
   const namesOf = async (who: Client, text: string) =>
     (await find(who, text)).map(({ kind, name }) => `${kind} ${name}`);
 
@@ -157,12 +157,12 @@ describe("the search by name", () => {
 
   it("says whose objects they are, and where", async () => {
     const found = await find(the().as(the().owner), "heron");
-    const one = (name: string) => found.find((each) => each.name === name);
+    const one = (name: string) => found.find((each) => each.name === name)!;
     expect(one("heron-task")).to.include({ ownerName: ada.username, displayName: "" });
     expect(one("heron-crew")).to.include({ ownerName: null });
     expect(one("heron-crew").organizationName).to.equal(one("heron-open").organizationName).and.not.equal("");
     expect(one("heron-away").organizationName).to.not.equal(one("heron-crew").organizationName);
-    expect(found.find(({ kind }) => kind === "TASK").id).to.equal(made.task);
+    expect(found.find(({ kind }) => kind === "TASK")!.id).to.equal(made.task);
     expect(one("Heron app")).to.include({ id: made.application, ownerName: null, organizationName: null });
   });
 

@@ -29,21 +29,30 @@ describe("a required second factor", () => {
   const as = ({ token }: Pick<Person, "token">) => new Client(server.url, token);
   const read = (client: Client) => client.get("/api/v2/users/me/quiet-hours");
 
-  it("lets users sign in, and then only add it, over both interfaces", async () => {
+  it("lets users sign in who say that they add it, and then only add it, over both interfaces", async () => {
     const ada = await the().user("ada");
-    const signedIn = await new Client(server.url).post("/api/v2/users/login", {
-      email: ada.email,
-      password: userPassword,
+    const visitor = new Client(server.url);
+    const credentials = { email: ada.email, password: userPassword };
+    const rejected = await visitor.post("/api/v2/users/login", credentials);
+    expect({ status: rejected.status, body: rejected.body }).to.deep.equal({
+      status: 401,
+      body: {
+        message: "A second factor is required.",
+        detail: "The account has none, and had to add one by now. Sign in on the page /login, which adds it.",
+      },
     });
-    expect(signedIn.status).to.equal(201);
-    const me = as({ token: signedIn.body.session_token });
+    const guessed = await visitor.post("/api/v2/users/login", { ...credentials, password: "wrong" });
+    expect(guessed.body.message, "only after the right password").to.equal("Incorrect email or password.");
+    const signedIn = await visitor.graphql(`mutation($input: LoginInput!) { login(input: $input) { sessionToken } }`, {
+      input: { ...credentials, addsFactor: true },
+    });
+    const me = as({ token: signedIn.login.sessionToken });
     const rest = await read(me);
     expect({ status: rest.status, body: rest.body }).to.deep.equal({
       status: 403,
       body: {
         message: "You must add a second factor first.",
-        detail:
-          "This deployment requires one. Add it on the page /account/second-factor, or with `beginAuthenticator`.",
+        detail: "Your account requires one. Add it on the page /account/second-factor, or with `beginAuthenticator`.",
       },
     });
     const { errors } = await me.failure("{ me { id } }");
@@ -67,6 +76,8 @@ describe("a required second factor", () => {
       "logout",
       "beginAuthenticator",
       "confirmAuthenticator",
+      "beginPasskey",
+      "confirmPasskey",
     ]);
     const wrong: string[] = [];
     for (const [title, { kinds, document, rest }] of operations) {
@@ -152,7 +163,7 @@ describe("a required second factor", () => {
         { ...urlencoded, ...headers },
       );
     const first = await browser.get(`${page}?return_to=/account/keys`, headers);
-    expect(first.body).to.contain("This deployment requires a second factor.");
+    expect(first.body).to.contain("Your account requires a second factor.");
     const refused = await send(first.body, { password: "wrong" });
     expect([refused.status, hidden("return_to", refused.body)]).to.deep.equal([400, "/account/keys"]);
     const begun = await send(refused.body, { password: userPassword });

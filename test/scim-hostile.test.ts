@@ -126,7 +126,7 @@ describe("keys of identity providers", () => {
       "{ scimKeys { nodes { id name source lastUsedIp createdBy { username } organizations { id } expiresAt } } }",
     );
     expect(scimKeys.nodes[0]).to.deep.include({ id, name: "Okta 2", source: "okta", expiresAt: null });
-    expect(scimKeys.nodes[0].organizations).to.deep.equal([{ id: w().defaultOrganization }]);
+    expect(scimKeys.nodes[0]!.organizations).to.deep.equal([{ id: w().defaultOrganization }]);
     expect(await storedText(w(), "scim_keys")).to.not.include(secret.slice(-43));
     await owner().graphql(`mutation { revokeScimKey(input: { id: "${id}" }) { scimKey { name } } }`);
     expect(await scim.get("/Users?count=1")).to.include({ status: 401 });
@@ -172,7 +172,7 @@ describe("keys of identity providers", () => {
         ]);
     const { scimKeys } = await owner().graphql("{ scimKeys { nodes { id name expiresAt } } }");
     expect(scimKeys.nodes.filter(({ name }: { name: string }) => name === "late")).to.deep.equal([]);
-    expect(scimKeys.nodes.find((key: { id: string }) => key.id === id).expiresAt).to.equal(end);
+    expect(scimKeys.nodes.find((key: { id: string }) => key.id === id)!.expiresAt).to.equal(end);
     const scim = new ScimClient(w().nobody, secret);
     await setTimes(w(), "scim_keys", { id }, { expires_at: "-1 s" });
     expect(await scim.get("/Users?count=0"), "ended before it was used").to.include({ status: 401 });

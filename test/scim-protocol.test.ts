@@ -332,6 +332,17 @@ describe("SCIM lists and failures", () => {
     expect(failure.errors[0]!.extensions).to.not.have.property("scimType");
   });
 
+  it("reject filters whose operator has no value, and users whose email is none", async () => {
+    for (const filter of ["userName eq", "userName sw )", "emails[value co]", "title eq and active eq true"]) {
+      const { status, body } = await scim.find("/Users", filter);
+      expect([status, body.scimType], filter).to.deep.equal([400, "invalidFilter"]);
+    }
+    for (const value of ["", "nobody", "a@b@c", `${"x".repeat(300)}@example.com`]) {
+      const { status, body } = await scim.post("/Users", newScimUser({ emails: [{ value, primary: true }] }));
+      expect([status, body.scimType], value).to.deep.equal([400, "invalidValue"]);
+    }
+  });
+
   it("reject text that cannot be stored in filters, however it is written", async () => {
     const path = `/Users/${(await scim.post("/Users", newScimUser())).body.id}`;
     for (const text of ["\\ud800", "\\udc00x", "\\u0000", "a\\ud800\\ud800"]) {

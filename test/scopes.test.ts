@@ -83,7 +83,7 @@ describe("scopes", () => {
       const { apiKeys } = await client.graphql(
         `{ apiKeys(user: "${ada.id}") { user { username account { email } } } }`,
       );
-      expect(apiKeys[0].user).to.deep.equal({ username: ada.username, account: null });
+      expect(apiKeys[0]!.user).to.deep.equal({ username: ada.username, account: null });
       expect((await client.get(`/api/v2/groups/${group.id}`)).body.members[0]).to.include({ email: ada.email });
     });
 
@@ -134,7 +134,8 @@ describe("scopes", () => {
     it("are those of groups: a key that may update groups sets a budget, by id and by name", async () => {
       const w = the();
       const group = await w.group();
-      const [writer, remover] = [await keyOf(w.owner, "group:update"), await keyOf(w.owner, "group:delete")];
+      const writer = await keyOf(w.owner, "group:update");
+      const remover = await keyOf(w.owner, "group:delete");
       for (const ref of [group.id, group.name]) {
         const path = `/api/v2/groups/${ref}/ai/budget`;
         const answer = await writer.put(path, { spend_limit_micros: 5 });

@@ -54,16 +54,18 @@ describe("pages of second factors", () => {
       const wrong = await send({ kept, oneTimeCode: "000000" }, asked);
       expect(wrong.status).to.equal(401);
       expect(words(wrong)).to.contain("Is wrong, or was used before.");
-      const done = await send({ kept: hidden("kept", wrong)!, oneTimeCode: codeOf(ada.secret, 1) }, wrong);
+      const code = codeOf(ada.secret, 1);
+      const done = await send({ kept: hidden("kept", wrong)!, oneTimeCode: code }, wrong);
       expect([done.status, done.headers.get("location")]).to.deep.equal([303, "/docs"]);
       expect(cookiesOf(done)).to.contain("service_session_token=stw_se_");
-      const again = await send({ kept, oneTimeCode: codeOf(ada.secret, 1) }, asked);
+      const again = await send({ kept, oneTimeCode: code }, asked);
       expect(again.status, "the code was used").to.equal(401);
     });
 
     it("keep the password only for the browser that sent it, and only if the text is unchanged", async () => {
       const ada = await holder();
-      const [mine, theirs] = [await visitor(), await visitor()];
+      const mine = await visitor();
+      const theirs = await visitor();
       const asked = await mine.send({ email: ada.email, password: userPassword }, mine.first);
       const kept = hidden("kept", asked)!;
       const [nonce, ciphertext, keyId] = kept.split(".");
@@ -87,7 +89,8 @@ describe("pages of second factors", () => {
     });
 
     it("stay the same for accounts without a factor, and for wrong passwords", async () => {
-      const [ada, bob] = [await holder(), await the().user("bob")];
+      const ada = await holder();
+      const bob = await the().user("bob");
       const { first, send } = await visitor();
       const wrong = await send({ email: ada.email, password: "wrong" }, first);
       expect(words(wrong)).to.contain("Incorrect email or password.").and.not.contain("code");
@@ -158,7 +161,8 @@ describe("pages of second factors", () => {
     });
 
     it("have nothing for users without a password, and reject unknown forms", async () => {
-      const [ada, bob] = [await the().user("ada"), await the().user("bob", undefined, "OIDC")];
+      const ada = await the().user("ada");
+      const bob = await the().user("bob", undefined, "OIDC");
       expect(words(await open(bob))).to.contain("You sign in through a provider");
       const first = await open(ada);
       for (const action of ["", "x", "constructor"])

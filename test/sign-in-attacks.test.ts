@@ -132,7 +132,8 @@ describe("sign-in through several providers is safe from", function () {
     }
   });
 
-  it("providers that speak of the people of others", async () => {
+  it("providers that speak of the people of others, also of an owner", async () => {
+    await getWorld().grant(ada, "owner");
     const before = await accountOf(getWorld(), ada.id);
     const ownerEmail = getWorld().owner.email;
     const claimed: Record<string, [Record<string, unknown>, string]> = {
@@ -169,7 +170,8 @@ describe("sign-in through several providers is safe from", function () {
 
   it("responses that are mixed up between providers and browsers", async () => {
     const notStarted = "400 This sign-in was not started in this browser";
-    const [visitor, other] = [new Visitor(home), new Visitor(home)];
+    const visitor = new Visitor(home);
+    const other = new Visitor(home);
     const state = await begin("honest", honest, visitor);
     // Honest's response is led to hostile's address, with the state of the browser.
     expect(await comeBack("hostile", visitor, { state })).to.contain(notStarted);
@@ -220,10 +222,10 @@ describe("sign-in through several providers is safe from", function () {
     const mallory = new Visitor(home);
     await comeBack("hostile", mallory, { state: await begin("hostile", hostile, mallory) });
     const { beginIdentityLink } = await mallory.client.graphql(beginLink, { input: { provider: "honest" } });
-    const lured = await visitor.request(new URL(beginIdentityLink.url as string));
+    const lured = await visitor.request(new URL(beginIdentityLink.url));
     expect(lured.status).to.equal(403);
     const own = await visitor.client.graphql(beginLink, { input: { provider: "hostile" } });
-    const path = (own.beginIdentityLink.url as string).slice(home.length);
+    const path = own.beginIdentityLink.url.slice(home.length);
     const state = await begin("hostile", hostile, visitor, path);
     // The session ends meanwhile, and another one begins.
     visitor.keep("service_session_token", mallory.token!);

@@ -93,12 +93,12 @@ describe("claims of providers", function () {
       { user: ada.id },
     );
     expect(groups.totalCount).to.be.greaterThan(0);
-    const others = user.organizations.filter((each: Anything) => each.id !== getWorld().defaultOrganization);
-    const nameOf = (id: string) => organizations.find((each: Anything) => each.id === id)?.name ?? "";
+    const others = user.organizations.filter((each) => each.id !== getWorld().defaultOrganization);
+    const nameOf = (id: string) => organizations.find((each) => each.id === id)?.name ?? "";
     return [
-      ...user.groups.nodes.map((each: Anything) => `group ${each.name}`),
-      ...others.map((each: Anything) => `organization ${nameOf(each.id)}`),
-      ...user.roles.map((each: Anything) => `${each.name} ${nameOf(each.organizationId)}`.trim()),
+      ...user.groups.nodes.map((each) => `group ${each.name}`),
+      ...others.map((each) => `organization ${nameOf(each.id)}`),
+      ...user.roles.map((each) => `${each.name} ${nameOf(each.organizationId)}`.trim()),
     ]
       .filter((each) => each !== "group Everyone")
       .toSorted((a, b) => (a < b ? -1 : 1));
@@ -214,7 +214,7 @@ describe("claims of providers", function () {
         s: prefix,
       },
     );
-    expect(found.groups.nodes.map((each: Anything) => each.source)).to.deep.equal(["OIDC", "OIDC"]);
+    expect(found.groups.nodes.map((each) => each.source)).to.deep.equal(["OIDC", "OIDC"]);
   });
 
   it("of several providers leave each other's gifts alone", async () => {
@@ -337,9 +337,22 @@ describe("claims of providers", function () {
     expect(await attempted()).to.deep.equal({ people: [{ username: ada.username, effects }], skippedCount: 0 });
     expect(await access()).to.deep.equal([]);
     await map("one", { claim: "groups", grants: [{ values: ["engineers"], groups: [crew.id] }] });
-    expect((await attempted()).people[0].effects).to.deep.equal([
+    expect((await attempted()).people[0]!.effects).to.deep.equal([
       { text: `joins the group ${crew.name} (groups: engineers)`, isWarning: false },
     ]);
+    const others = `mutation($input: TryClaimMappingsInput!) { tryClaimMappings(input: $input) { people { effects { text } } skippedCount } }`;
+    const other = { provider: "one", claimMappings: [{ claim: "groups", grants: grants() }] };
+    for (const [input, people] of [
+      [{ ...other, user: ada.username }, [{ effects: effects.map(({ text }) => ({ text })) }]],
+      [{ ...other, user: getWorld().owner.id }, []],
+      [{ ...other, claimMappings: [] }, [{ effects: [] }]],
+    ] as const)
+      expect((await owner().graphql(others, { input })).tryClaimMappings.people).to.deep.equal(people);
+    expect((await attempted()).people[0]!.effects, "they are not stored").to.have.length(1);
+    const faulty = [{ claim: "groups", grants: [{ values: ["x"], groups: ["nowhere"] }] }];
+    const { errors } = await owner().failure(others, { input: { ...other, claimMappings: faulty } });
+    expect(errors[0]!.extensions.validations[0]!.field).to.equal("input.claimMappings[0].grants[0].groups[0]");
+    expect((await owner().failure(others, { input: { ...other, user: "unknown" } })).code).to.equal("NOT_FOUND");
     await owner().graphql(update, { input: { provider: "one", appliesClaims: true } });
     await signIn({ groups: ["engineers"] });
     expect(await attempted(), "claims that are applied are not kept").to.deep.equal({ people: [], skippedCount: 1 });
@@ -353,25 +366,25 @@ describe("claims of providers", function () {
     const { groups } = await owner().graphql(
       `{ groups(filter: { source: OIDC }, first: 50) { nodes { id name source } } }`,
     );
-    const group = groups.nodes.find(({ name }: Anything) => name === `${prefix}-a`);
+    const group = groups.nodes.find(({ name }) => name === `${prefix}-a`);
     expect(group).to.include({ name: `${prefix}-a`, source: "OIDC" });
     const change = (id: string, input: Anything) => owner().patch(`/api/v2/groups/${id}`, input);
     const bob = await getWorld().user("bob");
-    expect((await change(group.id, { add_users: [bob.id] })).status).to.equal(200);
+    expect((await change(group!.id, { add_users: [bob.id] })).status).to.equal(200);
     await owner().graphql(update, { input: { provider: "one", locksGroups: true } });
     for (const input of [{ remove_users: [bob.id] }, { remove_users: [ada.id] }, { name: "another" }]) {
-      const { status, body } = await change(group.id, input);
+      const { status, body } = await change(group!.id, input);
       expect({ status, message: body.message }).to.deep.equal({
         status: 409,
         message: "The name and the members of this group come from 127.0.0.1. Change them there.",
       });
     }
-    expect((await change(group.id, { display_name: "Shown" })).status).to.equal(200);
+    expect((await change(group!.id, { display_name: "Shown" })).status).to.equal(200);
     expect((await change(team.id, { add_users: [bob.id] })).status).to.equal(200);
     await signIn({ groups: [] });
     expect(await access()).to.deep.equal([]);
     await owner().graphql(update, { input: { provider: "one", appliesClaims: false } });
-    expect((await change(group.id, { remove_users: [bob.id] })).status).to.equal(200);
+    expect((await change(group!.id, { remove_users: [bob.id] })).status).to.equal(200);
   });
 
   it("cannot be mapped by faulty settings", async () => {
@@ -380,7 +393,7 @@ describe("claims of providers", function () {
       { claim: "groups", mostNewGroups: 1 },
     ];
     const { errors } = await owner().failure(update, { input: { provider: "one", claimMappings: faulty } });
-    const fields = errors[0]!.extensions.validations.map(({ field }: Anything) => field);
+    const fields = errors[0]!.extensions.validations.map(({ field }) => field);
     expect(fields).to.include.members(["input.claimMappings[0].claim", "input.claimMappings[0].grants[0].values"]);
     for (const [mapping, field] of [
       [{ claim: "groups", grants: [{ values: ["x"], groups: ["nowhere"] }] }, "grants[0].groups[0]"],
@@ -394,7 +407,7 @@ describe("claims of providers", function () {
     ] as const) {
       const failure = await owner().failure(update, { input: { provider: "one", claimMappings: [mapping] } });
       const [fault] = failure.errors[0]!.extensions.validations;
-      expect(fault.field).to.equal(`input.claimMappings[0].${field}`);
+      expect(fault!.field).to.equal(`input.claimMappings[0].${field}`);
     }
     const admin = await getWorld().user("admin");
     await owner().graphql(setUserRoles, { input: { user: admin.id, roles: ["USER_ADMIN"] } });

@@ -79,8 +79,7 @@ describe("providers of sign-in", function () {
   const invited = (name: string): Promise<Person> => getWorld().user(name, undefined, "OIDC");
   const giveRoles = (person: Person, ...roles: string[]) =>
     owner.graphql(setUserRoles, { input: { user: person.id, roles } });
-  const rowOf = async (name: string) =>
-    (await owner.graphql(list)).identityProviders.find((row: { name: string }) => row.name === name);
+  const rowOf = async (name: string) => (await owner.graphql(list)).identityProviders.find((row) => row.name === name)!;
 
   /** The report of a provider, which is stored after the response of a sign-in. */
   async function reportOf(name: string, isThere: (report: Record<string, string | null>) => boolean) {
@@ -164,7 +163,7 @@ describe("providers of sign-in", function () {
       const key = await owner.failure(create, {
         input: { name: "x", kind: "OIDC", issuer: "https://id.example.com", clientId: "x", clientKey },
       });
-      expect(key.errors[0]!.extensions.validations[0].field).to.equal("input.clientKey");
+      expect(key.errors[0]!.extensions.validations[0]!.field).to.equal("input.clientKey");
     });
 
     it("under names that are theirs alone, at most 50", async () => {
@@ -193,11 +192,9 @@ describe("providers of sign-in", function () {
 
     it("and are listed on the sign-in page in their order, with their icons, while they are enabled", async () => {
       const icon = `data:image/svg+xml;base64,${Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>").toString("base64")}`;
-      const [one, two, off] = [
-        await make("one", { displayName: "First & best", icon }),
-        await make("two"),
-        await make("off", { isEnabled: false }),
-      ];
+      const one = await make("one", { displayName: "First & best", icon });
+      const two = await make("two");
+      const off = await make("off", { isEnabled: false });
       const { orderIdentityProviders } = await owner.graphql(order, {
         input: { providers: [two.name, off.row.id, one.name] },
       });
@@ -221,7 +218,7 @@ describe("providers of sign-in", function () {
       expect(body).to.not.contain(`/login/${off.name}`);
       expect((await getWorld().nobody.get(off.path)).status).to.equal(404);
       const incomplete = await owner.failure(order, { input: { providers: [one.name, one.name] } });
-      expect(incomplete.errors[0]!.extensions.validations[0].field).to.equal("input.providers[1]");
+      expect(incomplete.errors[0]!.extensions.validations[0]!.field).to.equal("input.providers[1]");
     });
 
     it("and are known to all replicas", async () => {
@@ -259,12 +256,12 @@ describe("providers of sign-in", function () {
       replicas.push(app);
       const there = new Client(app.url, getWorld().owner.token);
       const { identityProviders } = await there.graphql(list);
-      expect(identityProviders.map(({ name, source }: Record<string, string>) => [name, source])).to.deep.equal([
+      expect(identityProviders.map(({ name, source }) => [name, source])).to.deep.equal([
         ["oidc", "VARIABLES"],
         ["fixed", "FILE"],
         [stored.name, "STORED"],
       ]);
-      expect(identityProviders[1].organizations).to.have.length(1);
+      expect(identityProviders[1]!.organizations).to.have.length(1);
       for (const provider of ["oidc", "fixed"]) {
         expect((await there.failure(update, { input: { provider, displayName: "x" } })).code).to.equal("CONFLICT");
         expect((await there.failure(remove, { input: { provider } })).code).to.equal("CONFLICT");
@@ -310,7 +307,8 @@ describe("providers of sign-in", function () {
 
   describe("sign people in", () => {
     it("several together, each under its own identities", async () => {
-      const [one, two] = [await make("one"), await make("two")];
+      const one = await make("one");
+      const two = await make("two");
       const three = await make("three", { subjectClaim: "oid" });
       const github = await GithubServer.open();
       providers.push(github);
@@ -363,7 +361,7 @@ describe("providers of sign-in", function () {
     });
 
     it("into the organizations that newcomers join, and newcomers only if they may come", async () => {
-      const [team] = [await getWorld().organization("team")];
+      const team = await getWorld().organization("team");
       const joined = await make("join", { organizations: [team.id, "default"] });
       joined.provider.subjects.set("new", verified("new-join@example.com"));
       const id = await signIn("new", joined.path);
@@ -399,7 +397,8 @@ describe("providers of sign-in", function () {
     });
 
     it("not by an address across providers, but by an identity that people link themselves", async () => {
-      const [one, two] = [await make("one", { displayName: "One" }), await make("two")];
+      const one = await make("one", { displayName: "One" });
+      const two = await make("two");
       const ada = await invited("ada");
       for (const { provider } of [one, two]) provider.subjects.set("ada", verified(ada.email));
       const visitor = new Visitor(home);
@@ -411,10 +410,7 @@ describe("providers of sign-in", function () {
       const path = beginIdentityLink.url.slice(home.length);
       expect(await visitor.signIn("ada", path)).to.include({ status: 303, location: "/keys?linked" });
       const { userIdentities } = await visitor.client.graphql(identities);
-      expect(userIdentities.map((each: Record<string, string>) => each.providerName)).to.deep.equal([
-        one.name,
-        two.name,
-      ]);
+      expect(userIdentities.map((each) => each.providerName)).to.deep.equal([one.name, two.name]);
       expect(await signIn("ada", two.path)).to.equal(ada.id);
       expect(await rowOf(two.name)).to.deep.include({ linkedUserCount: 1, strandedUserCount: 0 });
       // Another one of the same provider, and one of another person.
@@ -435,11 +431,9 @@ describe("providers of sign-in", function () {
     });
 
     it("without identity by their address, as far as the provider speaks for it", async () => {
-      const [any, domains, never] = [
-        await make("any", { linksByEmail: "ANY", emailDomains: [] }),
-        await make("domains", { emailDomains: ["elsewhere.example.com"] }),
-        await make("never", { linksByEmail: "NEVER" }),
-      ];
+      const any = await make("any", { linksByEmail: "ANY", emailDomains: [] });
+      const domains = await make("domains", { emailDomains: ["elsewhere.example.com"] });
+      const never = await make("never", { linksByEmail: "NEVER" });
       const ada = await invited("ada");
       for (const { provider } of [any, domains, never]) provider.subjects.set("ada", verified(ada.email));
       for (const { path } of [domains, never])
@@ -448,7 +442,8 @@ describe("providers of sign-in", function () {
     });
 
     it("once, when two providers bring a new person at the same moment", async () => {
-      const [one, two] = [await make("one"), await make("two")];
+      const one = await make("one");
+      const two = await make("two");
       for (let round = 0; round < 3; round++) {
         const email = `new-${round}@example.com`;
         for (const { provider } of [one, two]) provider.subjects.set(email, verified(email));
@@ -522,9 +517,10 @@ describe("providers of sign-in", function () {
     it("only in the session that began it, by those who may", async () => {
       const { provider, name } = await make("trial");
       provider.subjects.set("ada", verified("ada-trial@example.com"));
-      const [mine, others] = [await ownersBrowser(), await ownersBrowser()];
+      const mine = await ownersBrowser();
+      const others = await ownersBrowser();
       const { testIdentityProvider } = await mine.client.graphql(begin, { input: { provider: name } });
-      const url = new URL(testIdentityProvider.url as string);
+      const url = new URL(testIdentityProvider.url);
       const stolen = await others.request(url);
       expect([stolen.status, await stolen.text()].join())
         .to.contain("403")
@@ -555,12 +551,15 @@ describe("providers of sign-in", function () {
     });
 
     it("only if it is known how many people cannot sign in then, who are signed out", async () => {
-      const [one, two] = [await make("one"), await make("two")];
-      const [ada, bob] = [await invited("ada"), await invited("bob")];
+      const one = await make("one");
+      const two = await make("two");
+      const ada = await invited("ada");
+      const bob = await invited("bob");
       one.provider.subjects.set("ada", verified(ada.email));
       one.provider.subjects.set("bob", verified(bob.email));
       two.provider.subjects.set("bob", verified(bob.email));
-      const [ofAda, ofBob] = [new Visitor(home), new Visitor(home)];
+      const ofAda = new Visitor(home);
+      const ofBob = new Visitor(home);
       await signIn("ada", one.path, ofAda);
       await signIn("bob", one.path, ofBob);
       const { beginIdentityLink } = await ofBob.client.graphql(beginLink, { input: { provider: two.name } });

@@ -54,7 +54,8 @@ describe("sockets", () => {
       });
 
       it("stop being pinged once closed, while others continue", async () => {
-        const [gone, stays] = [await open(app.url, ada), await open(app.url, ada)];
+        const gone = await open(app.url, ada);
+        const stays = await open(app.url, ada);
         gone.close();
         await once(gone, "close");
         // The server sees the close a little later than the client.

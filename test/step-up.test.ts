@@ -3,17 +3,17 @@
 import { expect } from "chai";
 import { type App, startServer } from "./support/app.js";
 import { audited } from "./support/audit.js";
-import { addAuthenticator, codeOf } from "./support/authenticators.js";
+import { addAuthenticator, codeOf, type Enrolled } from "./support/authenticators.js";
 import { makeEndpoint } from "./support/event-receiver.js";
 import { insertKey } from "./support/keys.js";
 import { makeAccess, makeClient } from "./support/oauth2.js";
-import { letPass } from "./support/tables.js";
-import { type Anything, Client, type Person, userPassword, type World, world } from "./support/world.js";
+import { letPass, lockRows } from "./support/tables.js";
+import { Client, type Person, userPassword, type World, world } from "./support/world.js";
 
 const noLimits = { STEWARD_RATE_LIMIT_CREDENTIAL: "0", STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0" };
 const prove = `mutation($input: ProveIdentityInput!) { proveIdentity(input: $input) { proven } }`;
 
-type Holder = Person & { secret: string; recoveryCodes: string[] };
+type Holder = Person & Enrolled;
 
 describe("step-up", () => {
   const the = world(noLimits);
@@ -137,12 +137,13 @@ describe("step-up", () => {
       ),
     ).to.equal("done");
     const may = `{ authCheck(checks: [{ key: "a", action: "create", object: { resourceType: "license" } }]) { allowed } }`;
-    expect((await w.as(ada).graphql(may)).authCheck[0].allowed, "what one may do is no other").to.equal(true);
+    expect((await w.as(ada).graphql(may)).authCheck[0]!.allowed, "what one may do is no other").to.equal(true);
   });
 
   it("is not needed by accounts without a factor, API tokens, service accounts, and new sessions", async () => {
     const w = the();
-    const [ada, bob] = [await holder(), await w.user("bob")];
+    const ada = await holder();
+    const bob = await w.user("bob");
     const login = { email: ada.email, password: userPassword, one_time_code: ada.recoveryCodes[0] };
     const token = await w.scoped(ada, "all");
     await w.grant(bob, "owner");
@@ -187,15 +188,12 @@ describe("step-up", () => {
         [{}, "oneTimeCode"],
         [{ password: userPassword }, "oneTimeCode"],
         [{ oneTimeCode: "000000" }, "oneTimeCode"],
-        [{ oneTimeCode: codeOf(ada.secret), password: userPassword }, "oneTimeCode"],
+        [{ oneTimeCode: ada.spentCode, password: userPassword }, "oneTimeCode"],
       ];
       for (const [input, fault] of attempts) {
         const { errors } = await me.failure(prove, { input });
         const { code, validations } = errors[0]!.extensions;
-        expect([code, validations.map(({ field }: Anything) => field)]).to.deep.equal([
-          "BAD_USER_INPUT",
-          [`input.${fault}`],
-        ]);
+        expect([code, validations.map(({ field }) => field)]).to.deep.equal(["BAD_USER_INPUT", [`input.${fault}`]]);
       }
       const document = actions["creating an API token"]!;
       expect(await outcome(me, document())).to.equal("STEP_UP_REQUIRED");
@@ -219,6 +217,19 @@ describe("step-up", () => {
       expect(await outcome(w.as(ada), document())).to.equal("done");
       await age(ada, "2 min");
       expect(await outcome(w.as(ada), document())).to.equal("STEP_UP_REQUIRED");
+    });
+
+    it("not if the password changes while it is checked", async () => {
+      const w = the();
+      const ada = await w.user("ada");
+      const me = w.as(ada);
+      await lockRows(w, "users", { id: ada.id }, async ({ awaited, set, commit }) => {
+        const proof = me.failure(prove, { input: { password: userPassword } });
+        await awaited();
+        await set({ password_hash: "another" });
+        await commit();
+        expect((await proof).code).to.equal("CONFLICT");
+      });
     });
 
     it("within the limits of guessing that sign-in has, together with it", async () => {
@@ -247,7 +258,8 @@ describe("step-up", () => {
 
     it("asks for the password of accounts without a factor, and for another sign-in of those without a password", async () => {
       const w = the();
-      const [ada, bob] = [await w.user("ada"), await w.user("bob", undefined, "OIDC")];
+      const ada = await w.user("ada");
+      const bob = await w.user("bob", undefined, "OIDC");
       const key = (await insertKey(w, ada, "token")).text;
       for (const person of [ada, bob]) await age(person);
       const server = await serverWith({ STEWARD_STEP_UP: "always", STEWARD_STEP_UP_AFTER: "5m" });

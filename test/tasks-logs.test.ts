@@ -135,11 +135,7 @@ describe("logs of tasks", () => {
     };
     const live = await read();
     expect([live.logs.snapshot, senders(live.logs.entries)]).to.deep.equal([false, expected]);
-    const followed = watch<Entry>(
-      w,
-      as,
-      `subscription { taskMessages(id: "${task.id}") { content sender { username } } }`,
-    );
+    const followed = watch(w, as, `subscription { taskMessages(id: "${task.id}") { content sender { username } } }`);
     await eventually(() => followed.events.length === expected.length, "all entries");
     expect(senders(followed.events)).to.deep.equal(expected);
     followed.close();

@@ -117,6 +117,9 @@ describe("tasks", () => {
       const made = await the().as(the().owner).post(`${tasks}/${bob.username}`, body);
       expect(made, JSON.stringify(made.body)).to.include({ status: 201 });
       expect(made.body.owner_id).to.equal(bob.id);
+      const outside = await the().user("outside", [(await the().organization()).id]);
+      const { status, body: problem } = await the().as(the().owner).post(`${tasks}/${outside.id}`, body);
+      expect(status, JSON.stringify(problem)).to.equal(404);
       await stage.carryOut();
     });
   });
@@ -313,10 +316,14 @@ describe("tasks", () => {
   describe("are deleted", () => {
     it("immediately, also while no daemon has taken the start", async () => {
       const task = await stage.create(ada, { name: "short-lived" });
+      const check = { action: "read", object: { resource_type: "task", resource_id: task.id } };
+      const isReadable = async () => (await as.post("/api/v2/authcheck", { checks: { check } })).body.check;
+      expect(await isReadable()).to.equal(true);
       const removed = await as.delete(`${tasks}/me/${task.id}`);
       expect(removed, JSON.stringify(removed.body)).to.include({ status: 202, body: "" });
       expect((await as.get(`${tasks}/me/${task.id}`)).status).to.equal(404);
       expect((await as.delete(`${tasks}/me/${task.id}`)).status).to.equal(404);
+      expect(await isReadable()).to.equal(false);
       const body = { template_version_id: stage.versionId, name: "short-lived" };
       expect((await as.post(`${tasks}/me`, body)).status).to.equal(409);
       await stage.carryOut();

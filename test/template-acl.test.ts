@@ -35,7 +35,8 @@ describe("the access list of a template", () => {
 
   it("gives Everyone the use of a new template, unless it was created without", async () => {
     const member = await w().user("member");
-    const [open, closed] = [await makeTemplate(w()), await makeTemplate(w(), { everyoneCanUse: false })];
+    const open = await makeTemplate(w());
+    const closed = await makeTemplate(w(), { everyoneCanUse: false });
     expect(await check(member, open.id)).to.equal("read use");
     expect(await check(member, closed.id)).to.equal("");
     expect(await sees(member, closed.id)).to.equal(false);
@@ -146,9 +147,7 @@ describe("the access list of a template", () => {
     const failure = await owner().failure(change, {
       input: { templateId: id, userPerms: [{ id: ada!.id, role: "use" }, { id: ada!.id }] },
     });
-    expect(failure.errors[0]!.extensions.validations.map(({ field }: Anything) => field)).to.deep.equal([
-      "input.userPerms[1]",
-    ]);
+    expect(failure.errors[0]!.extensions.validations.map(({ field }) => field)).to.deep.equal(["input.userPerms[1]"]);
     expect((await owner().get(aclOf(id))).body.users).to.deep.equal([]);
     expect((await owner().get(aclOf(id))).body.group[0].role).to.equal("use");
   });
@@ -331,7 +330,7 @@ describe("the invalidation of presets", () => {
     const marks = async (): Promise<string[]> =>
       (
         await owner().graphql(`{ template(id: "${id}") { activeVersion { presets { lastInvalidatedAt } } } }`)
-      ).template.activeVersion.presets.map(({ lastInvalidatedAt }: Anything) => lastInvalidatedAt);
+      ).template.activeVersion.presets.map(({ lastInvalidatedAt }) => lastInvalidatedAt);
     expect(await marks()).to.deep.equal([null, null]);
     for (const body of [undefined, { any: "thing" }]) {
       const before = await marks();

@@ -155,7 +155,8 @@ describe("templates", () => {
     const order = "orderBy: { field: CREATED_AT, direction: DESC }";
     expect(namesOf(await list(owner(), `${filter}, ${order}`))).to.deep.equal(["hidden", "Mango", "apple", "Zebra"]);
     for (const by of ["orderBy: { field: NAME, direction: DESC }", order]) {
-      const [whole, paged] = [namesOf(await list(owner(), `${filter}, ${by}`)), [] as string[]];
+      const whole = namesOf(await list(owner(), `${filter}, ${by}`));
+      const paged = [] as string[];
       for (let after = "", more = true; more;) {
         const page = await list(owner(), `${filter}, ${by}, first: 1 ${after}`);
         paged.push(...namesOf(page));
@@ -191,7 +192,7 @@ describe("templates", () => {
     const { auditEvents } = await owner().graphql(
       `{ auditEvents(filter: { resourceType: "template", resourceId: "${id}", action: UPDATE }) { nodes { diff } } }`,
     );
-    expect(auditEvents.nodes.map(({ diff }: Anything) => Object.keys(diff))).to.deep.equal([
+    expect(auditEvents.nodes.map(({ diff }) => Object.keys(diff))).to.deep.equal([
       ["displayName", "defaultTtlSeconds", "requireActiveVersion"],
       ["activeVersionId"],
     ]);
@@ -317,13 +318,14 @@ describe("versions of templates", () => {
   it("are numbered, unless they are named, and listed newest first", async () => {
     const { id } = await makeTemplate(w());
     const named = await add(id, { name: "v3" });
-    const [second, third] = [await add(id), await add(id)];
+    const second = await add(id);
+    const third = await add(id);
     expect([named.name, second.name, third.name]).to.deep.equal(["v3", "v4", "v5"]);
     expect(
       (await owner().failure(createVersion, { input: { templateId: id, document: echo, name: "v4" } })).code,
     ).to.equal("CONFLICT");
     const wrong = await owner().failure(createVersion, { input: { templateId: id, document: {}, name: "a b" } });
-    expect(wrong.errors[0]!.extensions.validations.map(({ field }: Anything) => field)).to.deep.equal([
+    expect(wrong.errors[0]!.extensions.validations.map(({ field }) => field)).to.deep.equal([
       "input.name",
       "input.document.schema",
       "input.document.provisioner",
@@ -349,7 +351,8 @@ describe("versions of templates", () => {
     const plain = await add(id);
     await endImport(w(), plain.id);
     expect(await activeOf(id)).to.equal(version);
-    const [older, newer] = [await add(id, { activate: true }), await add(id, { activate: true })];
+    const older = await add(id, { activate: true });
+    const newer = await add(id, { activate: true });
     await endImport(w(), newer.id);
     expect(await activeOf(id)).to.equal(newer.id);
     await endImport(w(), older.id);
@@ -399,7 +402,7 @@ describe("versions of templates", () => {
     const failure = await owner().failure(create, {
       input: { organization: "default", name: "faulty", document, variables },
     });
-    expect(failure.errors[0]!.extensions.validations.map(({ field }: Anything) => field)).to.deep.equal([
+    expect(failure.errors[0]!.extensions.validations.map(({ field }) => field)).to.deep.equal([
       "input.variables[0].name",
       "input.variables[1].value",
       "input.variables[3].name",
@@ -429,7 +432,7 @@ describe("versions of templates", () => {
     const { id, version: first } = await makeTemplate(w(), { document: documentOf(), variables: given });
     const addVersion = async (document: object, variables?: object[]) =>
       (await owner().graphql(createVersion, { input: { templateId: id, document, variables } })).createTemplateVersion
-        .templateVersion.id as string;
+        .templateVersion.id;
     const errorOf = async (version: string) => (await jobOf(w(), version)).error ?? "";
     /** The values that daemons get for a version. */
     const valuesOf = (version: string) => variablesOf(w(), version);
@@ -509,7 +512,8 @@ describe("versions of templates", () => {
     ];
     const presets = [{ name: "one", parameters: { zones: ["a"] } }];
     const document = { ...echo, parameters, presets };
-    const [member, outsider] = [await w().user("using"), await w().user("outsider", [(await w().organization()).id])];
+    const member = await w().user("using");
+    const outsider = await w().user("outsider", [(await w().organization()).id]);
     const { id, version } = await makeTemplate(w(), { document });
     const closed = await makeTemplate(w(), { document, everyoneCanUse: false });
     const read = `query($id: UUID!) { templateVersion(id: $id) {
@@ -598,7 +602,7 @@ describe("versions of templates", () => {
     const { template } = await owner().graphql(`{ template(id: "${id}") { activeVersion { presets {
       id name isDefault prebuildInstances prebuildTtlSeconds prebuildStatus lastInvalidatedAt parameters { name value } } } } }`);
     const presets = template.activeVersion.presets;
-    expect(presets.map(({ name }: Anything) => name)).to.deep.equal(["Big", "Small"]);
+    expect(presets.map(({ name }) => name)).to.deep.equal(["Big", "Small"]);
     expect(presets[0]).to.deep.include({
       isDefault: false,
       prebuildInstances: 2,
@@ -606,7 +610,7 @@ describe("versions of templates", () => {
       prebuildStatus: "HEALTHY",
       lastInvalidatedAt: null,
     });
-    expect(presets[0].parameters).to.have.deep.members([
+    expect(presets[0]!.parameters).to.have.deep.members([
       { name: "size", value: "9" },
       { name: "needed", value: "y" },
     ]);
@@ -615,7 +619,7 @@ describe("versions of templates", () => {
     const run = (input: Record<string, unknown>) => ({ input: { templateVersionId: version, ...input } });
     const { dryRunTemplateVersion } = await owner().graphql(
       dryRun,
-      run({ presetId: presets[0].id, parameters: [{ name: "size", value: "4" }] }),
+      run({ presetId: presets[0]!.id, parameters: [{ name: "size", value: "4" }] }),
     );
     const job = {
       id: dryRunTemplateVersion.provisionerJob.id,
@@ -629,7 +633,7 @@ describe("versions of templates", () => {
       dryRun,
       run({ presetId: missing, parameters: [{ name: "size", value: "x" }] }),
     );
-    expect(failure.errors[0]!.extensions.validations.map(({ field }: Anything) => field)).to.deep.equal([
+    expect(failure.errors[0]!.extensions.validations.map(({ field }) => field)).to.deep.equal([
       "input.presetId",
       "input.parameters.size",
       "input.parameters.needed",
@@ -668,6 +672,6 @@ describe("versions of templates", () => {
     });
     expect(await read()).to.deep.equal([used(6, 1), used(5), used(4), used(3), used(2)]);
     await setTimes(w(), "workspaces", { template_id: templates[6]!.id }, { deleted_at: "0 s" });
-    expect((await read()).map(({ workspaceCount }: Anything) => workspaceCount)).to.deep.equal([5, 4, 3, 2, 1]);
+    expect((await read()).map(({ workspaceCount }) => workspaceCount)).to.deep.equal([5, 4, 3, 2, 1]);
   });
 });

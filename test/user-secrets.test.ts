@@ -268,7 +268,8 @@ describe("user secrets", () => {
   describe("as a whole", () => {
     it("are unique by name, variable, and file path, with all conflicts reported together", async () => {
       const [ada, bob] = await w().users("ada", "bob");
-      const [env_name, file_path] = ["T", "~/t"];
+      const env_name = "T";
+      const file_path = "~/t";
       await created(ada!, { name: "one", env_name, file_path });
       const other = await create(ada!, { name: "two", env_name, file_path });
       expect(other).to.include({ status: 409 });
@@ -291,7 +292,7 @@ describe("user secrets", () => {
         `mutation { updateUserSecret(input: { name: "two", envName: "T" }) { userSecret { id } } }`,
       );
       expect(failure.code).to.equal("CONFLICT");
-      expect(failure.errors[0]!.extensions.validations[0].field).to.equal("input.envName");
+      expect(failure.errors[0]!.extensions.validations[0]!.field).to.equal("input.envName");
       expect(await patch(ada!, "one", { env_name, file_path, value: "same place" })).to.include({ status: 200 });
     });
 
@@ -321,7 +322,7 @@ describe("user secrets", () => {
         `mutation { updateUserSecret(input: { name: "moving", filePath: "~/.cfg/app/token/x" }) { userSecret { id } } }`,
       );
       expect(failure.code).to.equal("CONFLICT");
-      expect(failure.errors[0]!.extensions.validations[0].field).to.equal("input.filePath");
+      expect(failure.errors[0]!.extensions.validations[0]!.field).to.equal("input.filePath");
       // A secret may move below or above its own path.
       expect(await patch(ada!, "token", { file_path: "~/.cfg/app/token/deep" })).to.include({ status: 200 });
       expect(await patch(ada!, "token", { file_path: "~/.cfg" })).to.include({ status: 409 });
@@ -333,7 +334,8 @@ describe("user secrets", () => {
       const ada = await w().user("ada");
       for (const moved of ["a", "b"]) await created(ada, { name: `moved-${moved}` });
       for (let round = 0; round < 10; round++) {
-        const [top, deep] = [`~/r${round}`, `~/r${round}/a/b`];
+        const top = `~/r${round}`;
+        const deep = `~/r${round}/a/b`;
         const answers = await Promise.all([
           create(ada, { name: `top-${round}`, file_path: top }),
           create(ada, { name: `deep-${round}`, file_path: deep }),

@@ -171,7 +171,7 @@ describe("administration of users", () => {
     await w.grant(reader!, "user-admin");
     const activeOwners = async () => {
       const query = "{ users(filter: { role: OWNER, status: ACTIVE }) { totalCount } }";
-      return (await w.as(reader!).graphql(query)).users.totalCount as number;
+      return (await w.as(reader!).graphql(query)).users.totalCount;
     };
     const both = [w.owner.id, second!.id];
     const rounds = repeats(10, 100);

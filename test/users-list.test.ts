@@ -22,7 +22,7 @@ describe("the list of users", () => {
       .sort();
     const seenBy = async (person: Person) => {
       const { users } = await w.as(person).graphql(listUsers);
-      const names = users.nodes.map(({ username }: Person) => username);
+      const names = users.nodes.map(({ username }) => username);
       expect(users.totalCount).to.equal(names.length);
       return names;
     };
@@ -79,10 +79,10 @@ describe("the list of users", () => {
     let after: string | undefined;
     do {
       const { users } = await w.as(w.owner).graphql(listUsers, { first: 3, after });
-      names.push(...users.nodes.map(({ username }: Person) => username));
+      names.push(...users.nodes.map(({ username }) => username));
       after = users.pageInfo.hasNextPage ? users.pageInfo.endCursor : undefined;
     } while (after);
     const { users } = await w.as(w.owner).graphql(listUsers, { first: 1000 });
-    expect(names).to.deep.equal(users.nodes.map(({ username }: Person) => username));
+    expect(names).to.deep.equal(users.nodes.map(({ username }) => username));
   });
 });

@@ -228,6 +228,8 @@ describe("users", () => {
     expect(await signedIn(w, ada!)).to.equal(401);
     const token = await w.login(ada!.email, userPassword);
     expect(await signedIn(w, { ...ada!, token })).to.equal(200);
+    await w.as(w.owner).graphql(activateUser, { input: { user: ada!.id } });
+    expect(await signedIn(w, { ...ada!, token }), "who is active stays signed in").to.equal(200);
   });
 
   it("suspended during a sign-in have no session left", async () => {

@@ -98,7 +98,9 @@ describe("the token of a workspace proxy", () => {
 
   it("is rejected with the same response, whatever is wrong with it", async () => {
     const w = the();
-    const [one, other, gone] = [await makeProxy(w, "one"), await makeProxy(w, "other"), await makeProxy(w, "gone")];
+    const one = await makeProxy(w, "one");
+    const other = await makeProxy(w, "other");
+    const gone = await makeProxy(w, "gone");
     await owner().delete(`${proxiesPath}/gone`);
     const former = await makeProxy(w, "former");
     await regenerate(former.id);
@@ -158,7 +160,8 @@ describe("the token of a workspace proxy", () => {
 
   it("closes its sockets when revoked, and no others", async () => {
     const w = the();
-    const [one, other] = [await makeProxy(w, "socket"), await makeProxy(w, "other-socket")];
+    const one = await makeProxy(w, "socket");
+    const other = await makeProxy(w, "other-socket");
     const sockets = await Promise.all([w.url, there.url].map((url) => open(url, one.token)));
     const others = await Promise.all([w.url, there.url].map((url) => open(url, other.token)));
     const next = await regenerate(one.id);

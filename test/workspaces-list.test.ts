@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { beginBuild, boxOf, createBox, doBuild, endBuild, runningBox, stop, templateOf } from "./support/builds.js";
-import { world } from "./support/world.js";
+import { type ResultOf, world } from "./support/world.js";
 
 describe("lists of workspaces", () => {
   const w = world();
@@ -17,7 +17,8 @@ describe("lists of workspaces", () => {
   it("hold the readable workspaces, the most recently used first, and are filtered", async () => {
     const [ada, bob, admin] = await w().users("ada", "bob", "admin");
     await w().grant(admin!, "organization-admin");
-    const [template, other] = [await templateOf(w(), boxOf()), await templateOf(w(), boxOf())];
+    const template = await templateOf(w(), boxOf());
+    const other = await templateOf(w(), boxOf());
     await createBox(w(), ada!, template.id, { name: "alpha" });
     await runningBox(w(), ada!, template.id, { name: "beta" });
     const { workspace } = await runningBox(w(), bob!, other.id, { name: "gamma" });
@@ -59,7 +60,7 @@ describe("lists of workspaces", () => {
     for (const name of ["p1", "p2", "p3", "p4", "p5"]) await createBox(w(), ada!, template.id, { name });
     const seen: string[] = [];
     for (let after: string | null = null; ;) {
-      const { workspaces } = await w().as(ada!).graphql(list, { first: 2, after });
+      const { workspaces }: ResultOf<typeof list> = await w().as(ada!).graphql(list, { first: 2, after });
       seen.push(...workspaces.nodes.map(({ name }: { name: string }) => name));
       after = workspaces.pageInfo.endCursor;
       if (!workspaces.pageInfo.hasNextPage) break;

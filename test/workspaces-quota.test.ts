@@ -115,7 +115,8 @@ describe("the workspace quota", () => {
   });
 
   it("is that of one organization, of members alone", async () => {
-    const [other, third] = [await w().organization(), await w().organization()];
+    const other = await w().organization();
+    const third = await w().organization();
     const bob = await w().user("bob", [w().defaultOrganization, other.id]);
     await allow(w().defaultOrganization, 2);
     await allow(other.id, 5);
@@ -135,7 +136,8 @@ describe("the workspace quota", () => {
     await allow(group.id, 5);
     const template = await templateOf(w(), boxOf(5));
     const { workspaceBuild } = await createBox(w(), ada!, template.id);
-    const [first, second] = [await reportBuild(w(), workspaceBuild.id), await reportBuild(w(), workspaceBuild.id)];
+    const first = await reportBuild(w(), workspaceBuild.id);
+    const second = await reportBuild(w(), workspaceBuild.id);
     expect(second!.agents[0]!.agentId).to.equal(first!.agents[0]!.agentId);
     expect(second!.agents[0]!.token)
       .to.match(/^stwa_/)

@@ -128,7 +128,7 @@ describe("transfers of workspaces", () => {
     expect(await ownerOf(workspaces[0]!)).to.equal(ada!.id);
     const [third, second, first] = await offersTo(bob!);
     expect(first).to.deep.include({ formerOwner: { id: ada!.id }, offeredBy: { id: admin.id } });
-    expect([await offersTo(eve!), await refusal(eve!, accept, { id: first.id })]).to.deep.equal([[], "NOT_FOUND"]);
+    expect([await offersTo(eve!), await refusal(eve!, accept, { id: first!.id })]).to.deep.equal([[], "NOT_FOUND"]);
     const inbox = (await w().as(bob!).graphql("{ inboxNotifications { nodes { title } } }")).inboxNotifications.nodes;
     expect(inbox.map(({ title }: { title: string }) => title)).to.include(
       `Workspace ${boxes[0]!.name} is offered to you`,
@@ -138,17 +138,30 @@ describe("transfers of workspaces", () => {
       [1, 2, 3].map(() =>
         w()
           .as(bob!)
-          .post("/graphql", { query: accept, variables: { id: first.id } })
+          .post("/graphql", { query: accept, variables: { id: first!.id } })
           .then(({ body }) => body.errors?.[0].extensions.code ?? "done"),
       ),
     );
     expect(outcomes).to.have.members(["NOT_FOUND", "NOT_FOUND", "done"]);
-    expect(await ownerOf(first.workspaceId)).to.equal(bob!.id);
-    await w().as(bob!).graphql(decline, { id: second.id });
-    expect(await ownerOf(second.workspaceId)).to.equal(ada!.id);
+    expect(await ownerOf(first!.workspaceId)).to.equal(bob!.id);
+    await w().as(bob!).graphql(decline, { id: second!.id });
+    expect(await ownerOf(second!.workspaceId)).to.equal(ada!.id);
     await suspend(w(), admin);
-    expect(await refusal(bob!, accept, { id: third.id })).to.equal("CONFLICT");
-    expect(await ownerOf(third.workspaceId)).to.equal(ada!.id);
+    expect(await refusal(bob!, accept, { id: third!.id })).to.equal("CONFLICT");
+    expect(await ownerOf(third!.workspaceId)).to.equal(ada!.id);
+  });
+
+  it("are not offered to a user who is deleted meanwhile", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const id = await insertStopped(w(), ada!.id, await insertVersion(w()));
+    const code = await lockRows(w(), "users", { id: bob!.id }, async ({ awaited, set, commit }) => {
+      const waiting = refusal(w().owner, transfer, { input: { workspaces: [id], receiver: bob!.id } });
+      await awaited();
+      await set({ deleted_at: new Date() });
+      await commit();
+      return waiting;
+    });
+    expect(code).to.equal("NOT_FOUND");
   });
 
   it("are offered for a week", async () => {
@@ -157,11 +170,11 @@ describe("transfers of workspaces", () => {
     await take(w().owner, { workspaces: [id], receiver: bob!.id });
     const [offer] = await offersTo(bob!);
     const times = ["created_at", "expires_at"];
-    await letPass(w(), "workspace_transfers", { id: offer.id }, "6 days 23 h", times);
+    await letPass(w(), "workspace_transfers", { id: offer!.id }, "6 days 23 h", times);
     expect((await offersTo(bob!)).map(({ workspaceId }: { workspaceId: string }) => workspaceId)).to.deep.equal([id]);
-    await letPass(w(), "workspace_transfers", { id: offer.id }, "1 h", times);
+    await letPass(w(), "workspace_transfers", { id: offer!.id }, "1 h", times);
     expect(await offersTo(bob!)).to.deep.equal([]);
-    for (const document of [accept, decline]) expect(await refusal(bob!, document, offer)).to.equal("NOT_FOUND");
+    for (const document of [accept, decline]) expect(await refusal(bob!, document, offer!)).to.equal("NOT_FOUND");
     expect(await ownerOf(id)).to.equal(ada!.id);
   });
 
@@ -173,7 +186,7 @@ describe("transfers of workspaces", () => {
     await take(admin!, { workspaces: [id], receiver: bob!.username });
     const [offered] = await offersTo(bob!);
     await owner.graphql(deleteUser, { input: { user: admin!.id } });
-    expect(await refusal(bob!, accept, { id: offered.id })).to.equal("CONFLICT");
+    expect(await refusal(bob!, accept, { id: offered!.id })).to.equal("CONFLICT");
     expect(await ownerOf(id)).to.equal(ada!.id);
   });
 
@@ -187,7 +200,7 @@ describe("transfers of workspaces", () => {
       const offer = (await offersTo(bob!)).find((each: { workspaceId: string }) => each.workspaceId === id);
       const tries = [
         ...admins.map((by) => ({ by, query: transfer, variables: { input: { workspaces: [id] } } })),
-        { by: bob!, query: accept, variables: { id: offer.id } },
+        { by: bob!, query: accept, variables: { id: offer!.id } },
       ];
       const done = await Promise.all(
         tries.map(async ({ by, query, variables }) => {

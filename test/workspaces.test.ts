@@ -184,7 +184,7 @@ describe("workspaces", () => {
       .as(ada!)
       .failure(create, { input: { templateId: template.id, name: "Same" } });
     expect(failure.code).to.equal("CONFLICT");
-    expect(failure.errors[0]!.extensions.validations[0].field).to.equal("input.name");
+    expect(failure.errors[0]!.extensions.validations[0]!.field).to.equal("input.name");
   });
 
   it("report all faults of a creation together", async () => {
@@ -208,7 +208,7 @@ describe("workspaces", () => {
     const neither = await w()
       .as(ada!)
       .failure(create, { input: { name: "x" } });
-    expect(neither.errors[0]!.extensions.validations[0].field).to.equal("input.templateId");
+    expect(neither.errors[0]!.extensions.validations[0]!.field).to.equal("input.templateId");
   });
 
   it("take the values of parameters from the caller, the previous build, the preset, and the default", async () => {
@@ -228,7 +228,7 @@ describe("workspaces", () => {
     await endBuild(w(), workspaceBuild.id, "canceled");
     const immutable = { workspace: workspace.id, parameters: [{ name: "region", value: "us" }] };
     const failure = await w().as(ada!).failure(start, { input: immutable });
-    expect(failure.errors[0]!.extensions.validations[0].field).to.equal("input.parameters.region");
+    expect(failure.errors[0]!.extensions.validations[0]!.field).to.equal("input.parameters.region");
     await w()
       .as(ada!)
       .graphql(start, { input: { workspace: workspace.id } });
@@ -259,7 +259,7 @@ describe("workspaces", () => {
       if (body.errors) return body.errors[0].extensions.validations[0];
       await doBuild(w(), body.data.startWorkspace.workspaceBuild.id);
       const box = await readBox(w(), ada!, workspace.id);
-      return { status: box.status, region: box.latestBuild.parameters[0].value };
+      return { status: box.status, region: box.latestBuild.parameters[0]!.value };
     };
     const started = { status: "RUNNING", region: "us" };
     expect(await startWith(regions({ options: options("eu", "asia") }))).to.deep.equal(started);
@@ -292,7 +292,7 @@ describe("workspaces", () => {
         .as(ada!)
         .failure(start, { input: { workspace: workspace.id, templateVersionId } });
       expect(failure.code).to.equal("BAD_USER_INPUT");
-      return failure.errors[0]!.extensions.validations[0].detail as string;
+      return failure.errors[0]!.extensions.validations[0]!.detail;
     };
     expect(await fieldOf(other.version)).to.equal("Must be a version of the template of the workspace.");
     const setVersion = (values: object) => setColumns(w(), "template_versions", { id: next.id }, { ...values });
@@ -365,7 +365,7 @@ describe("workspaces", () => {
     const failure = await w()
       .as(w().owner)
       .failure(create, { input: { templateId: foreign.id, owner: ada!.id, name: "x" } });
-    expect(failure.errors[0]!.extensions.validations[0].field).to.equal("input.owner");
+    expect(failure.errors[0]!.extensions.validations[0]!.field).to.equal("input.owner");
   });
 
   it("are deleted without a daemon by template administrators only", async () => {
@@ -428,7 +428,8 @@ describe("workspaces", () => {
     const [ada] = await w().users("ada");
     const admin = await w().user("admin");
     await w().grant(admin, "template-admin");
-    const [failing, good] = [await templateOf(w(), boxOf()), await templateOf(w(), boxOf())];
+    const failing = await templateOf(w(), boxOf());
+    const good = await templateOf(w(), boxOf());
     const built = [await createBox(w(), ada!, failing.id), await createBox(w(), ada!, failing.id)];
     for (const { workspaceBuild } of built) await endBuild(w(), workspaceBuild.id, "failed");
     await runningBox(w(), ada!, failing.id);

@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildConsole } from "./build-console.mjs";
 import { sources as operationSources, updateOperations } from "./console-types.mjs";
@@ -48,6 +48,7 @@ const unbundled = [
 const explorerFiles = {
   "@graphql-yoga/render-graphiql": ["graphiql.js"],
   "swagger-ui-dist/package.json": ["swagger-ui.css", "swagger-ui-bundle.js"],
+  "@simplewebauthn/browser": ["../dist/bundle/index.umd.min.js"],
 };
 /** Its Node entry point is in UMD form, which cannot be bundled. */
 const alias = { "jsonc-parser": join(project, "node_modules/jsonc-parser/lib/esm/main.js") };
@@ -90,7 +91,7 @@ export async function build() {
     if (!path.endsWith(".ts")) cpSync(join(project, path), join(unfinished, relative("src", path)));
   for (const [module, files] of Object.entries(explorerFiles))
     for (const file of files)
-      cpSync(fileURLToPath(new URL(file, import.meta.resolve(module))), join(unfinished, "explorer", file));
+      cpSync(fileURLToPath(new URL(file, import.meta.resolve(module))), join(unfinished, "explorer", basename(file)));
   writeFileSync(join(unfinished, stamp), made);
   rmSync(result, { recursive: true, force: true });
   renameSync(unfinished, result);

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 
 /** Tests of what many areas share: each is cheap. */
-const shared = ["architecture", "contract/contract", "permissions", "scopes", "locks"].map(
+const shared = ["architecture", "contract/contract", "permissions", "scopes", "rest/locks"].map(
   (name) => `test/${name}.test.ts`,
 );
 /** Files whose change concerns all tests. */

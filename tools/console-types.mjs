@@ -120,12 +120,15 @@ export const ${name} = operation<${result}, ${result}Variables>(${text}${input})
 }
 
 /** The types of TypeScript of the operations of a document, and the enums and inputs that they name. */
-class Types {
+export class Types {
   #graphql;
   #schema;
+  #isOfTests;
   #named = new Map();
 
-  constructor(graphql, schema, document) {
+  /** Those of tests have no nulls, no names of enums, objects of JSON of every shape, and the fields of all types of a union. */
+  constructor(graphql, schema, document, { isOfTests = false } = {}) {
+    this.#isOfTests = isOfTests;
     this.#graphql = graphql;
     this.#schema = schema;
     this.fragments = new Map(
@@ -163,13 +166,18 @@ class Types {
   /** The type around a named type, as `wrap` writes that one. */
   #wrapped(type, write) {
     const { isListType, isNonNullType } = this.#graphql;
-    if (!isNonNullType(type)) return `${this.#wrapped(new this.#graphql.GraphQLNonNull(type), write)} | null`;
+    if (!isNonNullType(type)) {
+      const present = this.#wrapped(new this.#graphql.GraphQLNonNull(type), write);
+      return this.#isOfTests ? present : `${present} | null`;
+    }
     return isListType(type.ofType) ? `Array<${this.#wrapped(type.ofType.ofType, write)}>` : write(type.ofType);
   }
 
   /** The name of a scalar, an enum, or an input, which is declared if need be. */
   #nameOf(type) {
     const { isEnumType, isScalarType } = this.#graphql;
+    if (this.#isOfTests && type.name === "JSONObject") return "Anything";
+    if (this.#isOfTests && isEnumType(type)) return "string";
     if (isScalarType(type)) return scalars[type.name] ?? fail(`The scalar ${type.name} has no type of TypeScript.`);
     if (this.#named.has(type.name)) return type.name;
     this.#named.set(type.name, "");
@@ -195,6 +203,7 @@ class Types {
       return parts.length > 0 ? `{ ${parts.join("; ")} }` : "Record<never, never>";
     });
     const distinct = [...new Set(shapes)];
+    if (this.#isOfTests) return distinct.join(" & ");
     return distinct.length > 1 ? `(${distinct.join(" | ")})` : distinct[0];
   }
 
@@ -221,7 +230,7 @@ class Types {
 
   #resultField(type, key, { name, isOptional, selectionSets }) {
     const colon = isOptional ? "?:" : ":";
-    if (name === "__typename") return `${key}${colon} "${type.name}"`;
+    if (name === "__typename") return `${key}${colon} ${this.#isOfTests ? "string" : `"${type.name}"`}`;
     const write = (named) => (selectionSets.length > 0 ? this.#shapeOf(named, selectionSets) : this.#nameOf(named));
     return `${key}${colon} ${this.#wrapped(type.getFields()[name].type, write)}`;
   }

@@ -33,7 +33,10 @@ if (["--dev", "--tests", "--tools", "--bench"].some(isFor)) {
 else if (!isInstalled(project, closure(rootsOf(["dependencies", "optionalDependencies"])))) await installFew();
 if (isFor("--bench")) await install(join(project, "bench"), "the packages of the benchmarks");
 if (isFor("--tools") || isFor("--bench")) await install(join(project, "test"), "the browser");
-if (isFor("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
+if (isFor("--tools")) {
+  await install(join(project, "test/tools"), "the client tools for the tests");
+  (await import("./test-results.mjs")).updateResults();
+}
 // Servers that run from the sources serve the console and the agent of dist, of whatever age.
 if (isFor("--tests") ? !existsSync(join(project, "dist/.sources")) : !isBuilt()) await build();
 else noteCommit();

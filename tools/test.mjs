@@ -1,7 +1,8 @@
 // Runs tests: `npm test` those in `test`, `test/inside`, and `test/contract`, on the sources; `--rest` the others, whose programs are the
 // compiled ones; `--all` both. Files may be named instead, or chosen with `--changed`: those that concern what differs from
 // the branch main. `--times` compares the CPU of each file with `test/times.json`, `--write-times` writes it. All other
-// options are those of mocha. With `--conditions`, some files are run again at full length, in another locale, and by other accounts.
+// options are those of mocha. The whole rest ends with some files again in another locale and by other accounts, and
+// with `--long` with some at full length.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,25 +10,22 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { concernedBy } from "./changed-tests.mjs";
+import { isOfRest, parts } from "./test-parts.mjs";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(project);
 
-const parts = {
-  first: ["test/{,inside/}*.test.ts", "test/contract/*.test.ts"],
-  rest: ["test/{rest,console,tools}/{,inside/}*.test.ts"],
-};
 /** Where the CPU of each file is kept: milliseconds of the process that ran it. */
 const table = "test/times.json";
 
-/** Files that are run again in other conditions: as long as they can be, and where time zones, locales, files, and processes meet. */
+/** Files that are run again in other conditions: where time zones, locales, files, and processes meet, and as long as they can be. */
 const conditions = [
   {
     name: "in another locale and time zone",
     env: { LANG: "C", LC_ALL: "C", TZ: "America/St_Johns" },
     files: [
       "quiet-hours",
-      "inside/schedules",
+      "rest/inside/schedules",
       "inside/lists",
       "inside/text",
       "rest/inside/time-zones",
@@ -36,13 +34,12 @@ const conditions = [
   },
   {
     name: "at full length",
+    isLong: true,
     env: { STEWARD_TEST_LONG: "1" },
     files:
-      `creations external-auth-refresh inside/groups-counts groups-members labels notifications-delivery oauth2-redirects
-      inside/open-streams
-      inside/oauth2-token-races one-time-passcodes provider-claims scim-leavers inside/tasks-inputs inside/transactions user-secrets users-administration`.split(
-        /\s+/,
-      ),
+      `groups-members inside/groups-counts inside/oauth2-token-races inside/transactions notifications-delivery oauth2-redirects
+      one-time-passcodes user-secrets users-administration rest/creations external-auth-refresh rest/inside/open-streams
+      rest/inside/tasks-inputs labels rest/provider-claims rest/scim-leavers`.split(/\s+/),
   },
   { name: "as an ordinary user", user: 65_534, files: ["users", "http", "rest/cli", "rest/inside/embedded-postgres"] },
   { name: "as root", user: 0, files: ["users", "http", "rest/cli", "rest/inside/embedded-postgres"] },
@@ -53,7 +50,7 @@ const take = (flag) => {
   const at = words.indexOf(flag);
   return at >= 0 && words.splice(at, 1).length > 0;
 };
-const [isAll, isRest, isChanged, hasConditions] = ["--all", "--rest", "--changed", "--conditions"].map(take);
+const [isAll, isRest, isChanged, isLong] = ["--all", "--rest", "--changed", "--long"].map(take);
 const writesTimes = take("--write-times");
 const comparesTimes = take("--times") || writesTimes;
 const named = words.filter((word) => word.startsWith("test/") || word.startsWith("./test/"));
@@ -61,7 +58,7 @@ const named = words.filter((word) => word.startsWith("test/") || word.startsWith
 const chosen = isAll ? [...parts.first, ...parts.rest] : isRest ? parts.rest : parts.first;
 const candidates = globSync(chosen);
 const files = named.length > 0 ? [] : isChanged ? concernedBy(project, candidates) : candidates;
-const needsBuild = [...files, ...named].some((file) => /test\/(rest|console|tools)\b/.test(file));
+const needsBuild = [...files, ...named].some(isOfRest);
 if (files.length === 0 && named.length === 0) {
   console.log("No test concerns what has changed.\n0 passed, 0 failed");
   process.exit();
@@ -70,7 +67,7 @@ if (needsBuild) await run(process.execPath, ["tools/prepare.mjs", "--tools"]);
 
 const folder = mkdtempSync(join(tmpdir(), "steward-test-run-"));
 const measured = join(folder, "times.jsonl");
-/** Where each run appends how many tests passed and failed. */
+/** Where each run appends how many tests passed, and which failed. */
 const totals = join(folder, "totals");
 writeFileSync(totals, "");
 // Runs as another user append there as well.
@@ -78,14 +75,21 @@ chmodSync(folder, 0o755);
 chmodSync(totals, 0o666);
 let status = await mocha([...dearestFirst(files), ...words], comparesTimes ? { STEWARD_TEST_TIMES: measured } : {});
 if (comparesTimes) reportTimes();
-if (hasConditions && !isChanged && named.length === 0)
-  for (const each of conditions) status = (await rerun(each)) || status;
-const sums = [0, 0];
-for (const line of existsSync(totals) ? readFileSync(totals, "utf8").trim().split("\n") : [])
-  for (const [at, count] of line.split(" ").entries()) sums[at] += Number(count);
-console.log(`${sums[0]} passed, ${sums[1]} failed`);
+// Not if some tests are chosen, by files or by options of mocha.
+if ((isAll || isRest) && !isChanged && words.length === 0)
+  for (const each of conditions) if (isLong || !each.isLong) status = (await rerun(each)) || status;
+const runs = readFileSync(totals, "utf8")
+  .trim()
+  .split("\n")
+  .filter(Boolean)
+  .map((line) => JSON.parse(line));
+const sumOf = (name) => runs.reduce((sum, each) => sum + each[name], 0);
+const reasons = runs.flatMap((each) => each.reasons);
+// Reports of long runs are read from their end.
+if (reasons.length > 0) console.log(`\nFailed:\n${reasons.join("\n")}\n`);
+console.log(`${sumOf("passed")} passed, ${sumOf("failed")} failed`);
 rmSync(folder, { recursive: true, force: true });
-process.exit(status || (sums[0] > 0 ? 0 : 1));
+process.exit(status || (sumOf("passed") > 0 ? 0 : 1));
 
 /** Resolves to the exit status of mocha. */
 async function mocha(given, env = {}, options = {}) {

@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Case } from "../growth/case.js";
 import { casesOf } from "../growth/cases.js";
 import { createDatabase } from "../growth/databases.js";
 import { measure, rowOf, type Sites } from "../growth/measure.js";
+import { quickLarge, type SizeName, sizeOf, sizes } from "../growth/size.js";
 import { bodyOf, Connection } from "../connection.js";
+import { withClient } from "../postgres.js";
 import type { ServerProcess } from "../process.js";
 import type { Row } from "../report.js";
 import { type Bench, isChosen, type Run } from "../run.js";
@@ -24,9 +27,16 @@ the response is. A case that costs
 Postgres little in the large database meets its goal whatever the ratio is. Deep offsets have no goal.`,
   async measure(run) {
     await using servers = new AsyncDisposableStack();
-    const urls = { small: await createDatabase("small", run), large: await createDatabase("large", run) };
-    const start = async (databaseUrl: string) => servers.use(await startSteward({ ...run, databaseUrl }));
-    const both = { small: await start(urls.small), large: await start(urls.large) };
+    const start = async (name: SizeName, users: number) => {
+      const databaseUrl = await createDatabase(`growth_${name}`, sizeOf(users), run);
+      const server = servers.use(await startSteward({ ...run, databaseUrl }));
+      await pastIsCounted(databaseUrl);
+      return server;
+    };
+    const both = {
+      small: await start("small", sizes.small),
+      large: await start("large", run.isQuick ? quickLarge : sizes.large),
+    };
     const chosen = (await casesOf(both.small.url)).filter((each) => isChosen(run, nameOf(each)));
     const rows: Array<Row & { factor: number }> = [];
     for (const [nr, each] of chosen.entries()) {
@@ -37,6 +47,14 @@ Postgres little in the large database meets its goal whatever the ratio is. Deep
     return rows.toSorted((a, b) => b.factor - a.factor);
   },
 };
+
+/** Waits for the job that counts past days, which first runs some seconds after a start. */
+async function pastIsCounted(databaseUrl: string): Promise<void> {
+  const query = "select counted_until is not null as counted from deployment";
+  await withClient(databaseUrl, async (client) => {
+    while (!(await client.query<{ counted: boolean }>(query)).rows[0]!.counted) await sleep(500);
+  });
+}
 
 async function row(each: Case, sites: Sites, run: Run): Promise<Row & { factor: number }> {
   const line = { bench: "growth", what: nameOf(each) };

@@ -1,10 +1,7 @@
 import type { Bench } from "../run.js";
-import { customNotificationBench } from "./custom-notification.js";
 import { growthBench } from "./growth.js";
-import { healthBench } from "./health.js";
-import { listsBench } from "./lists.js";
 import { oauth2Bench } from "./oauth2.js";
-import { readGroupBench } from "./read-group.js";
+import { customNotificationBench, healthBench, listsBench, readGroupBench } from "./paired.js";
 import { scaleBench } from "./scale.js";
 import { watchersBench } from "./watchers.js";
 

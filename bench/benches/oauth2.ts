@@ -1,13 +1,11 @@
-import { type Contest, type Contestant, hold, usualMethod } from "../contest.js";
-import type { Load } from "../load.js";
+import { type Contest, type Contestant, contestBench } from "../contest.js";
+import { always, inTurn, type Load, usualConnections } from "../load.js";
 import { accessToken, client, grants, refreshToken, scopes, type TokenText } from "../oauth2.js";
-import { withOAuth2 } from "../oauth2-rows.js";
+import { fillOAuth2 } from "../oauth2-rows.js";
 import type { Goal } from "../report.js";
 import { form } from "../requests.js";
-import { type Bench, isChosen, type Start, startScript } from "../run.js";
+import { type Start, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
-
-const connections = 16;
 
 /** A server, and how it spells the tokens that exist before the first request. */
 interface Provider {
@@ -15,10 +13,6 @@ interface Provider {
   start: Start;
   access: (token: TokenText) => string;
   refresh: (token: TokenText) => string;
-}
-
-interface Peer extends Provider {
-  goal: Goal;
 }
 
 const bare = ({ secret }: TokenText) => secret;
@@ -31,28 +25,25 @@ const steward: Provider = {
   refresh: ({ id, secret }) => `stwr_${id}_${secret}`,
 };
 
-const peers: Peer[] = [
+const peers = [
   {
     name: "oidc-provider",
     start: startScript("peers/oidc-provider.ts"),
     access: bare,
     refresh: bare,
-    goal: { limit: 0.5, aim: 0.33 },
   },
   {
     name: "@node-oauth/oauth2-server",
     start: startScript("peers/oauth2-server.ts"),
     access: bare,
     refresh: bare,
-    goal: { limit: 0.8, aim: 0.5 },
   },
-];
+] as const satisfies readonly Provider[];
 
 /** Each connection refreshes a grant of its own, with the token that its last response contained. */
 function rotation({ refresh }: Provider): Load {
-  const latest = Array.from({ length: connections }, (_, nr) => refresh(refreshToken(nr)));
+  const latest = Array.from({ length: usualConnections }, (_, nr) => refresh(refreshToken(nr)));
   return {
-    connections,
     request: (connection) =>
       form("/oauth2/tokens", client, { grant_type: "refresh_token", refresh_token: latest[connection]! }),
     received(connection, body) {
@@ -63,21 +54,16 @@ function rotation({ refresh }: Provider): Load {
   };
 }
 
-function clientCredentials(): Load {
-  const issue = form("/oauth2/tokens", client, { grant_type: "client_credentials", scope: scopes.join("+") });
-  return { connections, request: () => issue };
-}
+const clientCredentials = (): Load =>
+  always(form("/oauth2/tokens", client, { grant_type: "client_credentials", scope: scopes.join("+") }));
 
 /** All access tokens in turn. */
-function introspection({ access }: Provider): Load {
-  const requests = Array.from({ length: grants }, (_, nr) =>
-    form("/oauth2/introspect", client, { token: access(accessToken(nr)), token_type_hint: "access_token" }),
+const introspection = ({ access }: Provider): Load =>
+  inTurn(
+    Array.from({ length: grants }, (_, nr) =>
+      form("/oauth2/introspect", client, { token: access(accessToken(nr)), token_type_hint: "access_token" }),
+    ),
   );
-  return {
-    connections,
-    request: (connection, nth) => requests[(nth * connections + connection) % grants]!,
-  };
-}
 
 type Body = Record<string, unknown>;
 
@@ -97,33 +83,36 @@ const introspected = (body: string): string => {
   return JSON.stringify({ active, client_id, sub, scope, token_type, times: [typeof iat, typeof exp] });
 };
 
-function contest(title: string, load: (provider: Provider) => Load, spell: (body: string) => string): Contest {
-  const contestants = [steward, ...peers].map((provider): Contestant => ({
-    name: provider.name,
-    start: provider.start,
-    load: load(provider),
-    spell,
-  }));
-  return { title, contestants, pairs: peers.map(({ name, goal }) => ({ of: steward.name, against: name, goal })) };
+type Goals = Record<(typeof peers)[number]["name"], Goal>;
+
+/** A contest, with a goal for each of the peers. */
+function contest(
+  title: string,
+  load: (provider: Provider) => Load,
+  spell: (body: string) => string,
+  goals: Goals,
+): Contest {
+  const contestant = (provider: Provider): Contestant => ({ ...provider, load: load(provider), spell });
+  const others = peers.map((peer) => ({ ...contestant(peer), goal: goals[peer.name] }));
+  return { title, others, ours: [contestant(steward)] };
 }
 
-/** New loads: those of rotations continue where they ended. */
-const contests = (): Contest[] => [
-  contest("refresh token rotation", rotation, issued),
-  contest("client credentials", clientCredentials, issued),
-  contest("introspection", introspection, introspected),
-];
-
 /** The endpoints of OAuth2 that machines call all the time. */
-export const oauth2Bench: Bench = {
-  name: "oauth2",
-  method: usualMethod,
-  measure: (run) =>
-    withOAuth2(run.databaseUrl, async () => {
-      const rows = [];
-      for (const each of contests()) {
-        if (isChosen(run, each.title)) rows.push(...(await hold(each, run)));
-      }
-      return rows;
+export const oauth2Bench = contestBench(
+  "oauth2",
+  () => [
+    contest("refresh token rotation", rotation, issued, {
+      "oidc-provider": { limit: 1, aim: 0.85 },
+      "@node-oauth/oauth2-server": { limit: 1.4, aim: 1.2 },
     }),
-};
+    contest("client credentials", clientCredentials, issued, {
+      "oidc-provider": { limit: 1.5, aim: 1.2 },
+      "@node-oauth/oauth2-server": { limit: 1.6, aim: 1.2 },
+    }),
+    contest("introspection", introspection, introspected, {
+      "oidc-provider": { limit: 0.8, aim: 0.6 },
+      "@node-oauth/oauth2-server": { limit: 1.6, aim: 1.2 },
+    }),
+  ],
+  fillOAuth2,
+);

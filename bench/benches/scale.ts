@@ -1,3 +1,4 @@
+import { total } from "../cost.js";
 import { Deployment } from "../scale/deployment.js";
 import { updateDocument } from "../scale/document.js";
 import type { Kind } from "../scale/clients.js";
@@ -27,12 +28,12 @@ async function measureUnit(kind: Kind, site: Deployment, run: Run, { warmUp, uni
   const before = await countRows(site);
   const stop = await measure(site, run);
   const count = await site.clients.repeat(kind, concurrent, unit);
-  const { servers, postgres, walBytes } = await stop();
+  const { server, postgres, walBytes } = await stop();
   const added = Object.entries(await countRows(site)).map(
     ([name, after]) => [name, Number(((after - before[name]!) / count).toFixed(1))] as const,
   );
   return {
-    servers: Math.round(servers / count),
+    servers: Math.round(server / count),
     postgres: Math.round(postgres / count),
     wal: Number((walBytes / count / 1_000).toFixed(1)),
     rows: Object.fromEntries(added.filter(([, rows]) => rows > 0)),
@@ -57,7 +58,7 @@ function overheads(all: Readonly<Record<string, Unit>>, times: ReadonlyMap<strin
   const alone = (of: (unit: Unit) => number) =>
     [...times].reduce((sum, [name, { length }]) => sum + length * of(all[name]!), 0);
   return {
-    overhead: Number(((spent.servers + spent.postgres) / alone((unit) => unit.servers + unit.postgres)).toFixed(2)),
+    overhead: Number((total(spent) / alone((unit) => unit.servers + unit.postgres)).toFixed(2)),
     walOverhead: Number((spent.walBytes / alone(({ wal }) => wal * 1_000)).toFixed(2)),
   };
 }

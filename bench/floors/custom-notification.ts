@@ -27,7 +27,8 @@ const userOf = (session: string): string => ids.user(session.startsWith("o") ? 0
 
 serve(async (request) => {
   const { content } = (await readJson(request)) as { content: { title: string; message: string } };
-  const [id, key] = [uuidv7(), sessionId(request)];
+  const id = uuidv7();
+  const key = sessionId(request);
   const user = userOf(key);
   const client = await pool.connect();
   try {

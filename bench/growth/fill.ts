@@ -76,7 +76,7 @@ const people = (size: Size) => `
 /** The largest groups, those of 50 members, and all others of 20 take their members in turn. */
 const groups = (size: Size) => `
   insert into groups (id, created_at, updated_at, organization_id, name, display_name, quota_allowance, source)
-  select ${sqlId("2", "n")}, now(), now(), ${defaultOrganization}, case n when 20 then 'aardvark' else 'group-' || n end,
+  select ${sqlId("2", "n")}, now(), now(), ${defaultOrganization}, case n when 20 then 'zebulon' else 'group-' || n end,
     'Group ' || n, n % 7, case when n between 21 and 25 then 'oidc' else 'user' end
   from generate_series(0, ${size.groups - sideGroups.count - 1}) n;
   insert into groups (id, created_at, updated_at, organization_id, name)

@@ -16,7 +16,9 @@ export const users = {
   ordinary: 100,
 };
 
-export type Role = "owner" | "administrator" | "sideAdministrator" | "member" | "reader";
+/** Those who send requests. Those who may read more come first. */
+export const roles = ["owner", "administrator", "sideAdministrator", "member", "reader"] as const;
+export type Role = (typeof roles)[number];
 
 /** Sessions by number of their user. */
 export const sessionSeries = "g";

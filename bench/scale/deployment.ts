@@ -1,10 +1,10 @@
 import { hashOfAll } from "../accounts.js";
 import { insertSessions, publicId, secretOf, sqlHash, sqlId, sqlPublicId, sqlSecret, token } from "../data.js";
-import { fillSql } from "../growth/fill.js";
+import { createDatabase } from "../growth/databases.js";
 import { known, users as numbers } from "../growth/known.js";
-import type { Size } from "../growth/size.js";
+import { sizeOf } from "../growth/size.js";
 import { insertOAuth2 } from "../oauth2-rows.js";
-import { databaseOf, withClient } from "../postgres.js";
+import { withClient } from "../postgres.js";
 import type { ServerProcess } from "../process.js";
 import { graphql } from "../requests.js";
 import type { Run } from "../run.js";
@@ -15,21 +15,12 @@ import { Fleet } from "./fleet.js";
 import { daemons, dashboards, users } from "./model.js";
 
 /** Rows of 2,000 users after some months. */
-const size: Size = {
-  users,
-  groups: 150,
-  largestGroup: 1_000,
-  largeGroup: 100,
+const size = {
+  ...sizeOf(users),
   inbox: 50_000,
-  unread: 200,
   auditEvents: 100_000,
   connectionLogs: 100_000,
-  apiKeys: 4_000,
-  secrets: 4_000,
   workspaces: users,
-  templates: 40,
-  tasks: 400,
-  aiUsages: 20_000,
 };
 
 /** Users whose workspace is started and stopped. */
@@ -105,14 +96,7 @@ export class Deployment implements AsyncDisposable {
   ) {}
 
   static async open(run: Run): Promise<Deployment> {
-    const databaseUrl = databaseOf(run.databaseUrl, "scale");
-    run.progress("scale: filling the database of 2,000 users");
-    await withClient(run.databaseUrl, async (client) => {
-      await client.query("drop database if exists scale");
-      await client.query("create database scale");
-    });
-    // The first server creates what every database has.
-    await (await startReplica(run, databaseUrl))[Symbol.asyncDispose]();
+    const databaseUrl = await createDatabase("scale", size, run);
     const active = await fill(databaseUrl);
     run.progress("scale: starting two replicas");
     await using opened = new AsyncDisposableStack();
@@ -216,10 +200,9 @@ const startReplica = (run: Run, databaseUrl: string) =>
     { STEWARD_BUILTIN_DAEMON: "false", STEWARD_SCIM_RATE_LIMIT: "0", STEWARD_REQUEST_LOG: "0.01" },
   );
 
-/** Fills the database. Returns the numbers of the users that can sign in. */
+/** Adds sessions, tokens of agents, and passwords. Returns the numbers of the users that can sign in. */
 const fill = (databaseUrl: string): Promise<number[]> =>
   withClient(databaseUrl, async (client) => {
-    await client.query(fillSql(size));
     // Its own applications have the same ids.
     await client.query("delete from oauth2_clients");
     await client.query(insertOAuth2(users - 1));

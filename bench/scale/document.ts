@@ -1,5 +1,6 @@
 // Writes the figures in docs/scaling.md from the results of the bench `scale`.
 import { readFileSync, writeFileSync } from "node:fs";
+import { markdown as table } from "../report.js";
 import { assumed, type Figures, monthly, need, readFigures } from "./figures.js";
 import { type KindName, kindNames, mix } from "./model.js";
 
@@ -24,11 +25,6 @@ function bytes(value: number): string {
   const { least, unit } = scales.find((each) => value >= each.least)!;
   return `${count(value / (least || 1_000))} ${unit}`;
 }
-
-const table = (titles: readonly string[], rows: ReadonlyArray<readonly string[]>): string => {
-  const [head, ...body] = [titles, ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-  return [head, `|${titles.map(() => "---").join("|")}|`, ...body].join("\n");
-};
 
 const milliseconds = (value: number) => (value / 1_000).toFixed(value < 10_000 ? 2 : 1);
 
@@ -101,7 +97,8 @@ function monthTable(figures: Figures): string {
 
 /** The users at work whose need is as large as the limit, which need not grow in proportion. */
 function reached(limit: number, needOf: (size: number) => number): number {
-  let [least, most] = [1, 1e9];
+  let least = 1;
+  let most = 1e9;
   while (most / least > 1.0001) {
     const middle = Math.sqrt(least * most);
     if (needOf(middle) < limit) least = middle;
@@ -189,7 +186,8 @@ export function withFigures(document: string, figures: Figures): string {
     replicas: replicas(figures),
   };
   return Object.entries(tables).reduce((text, [name, content]) => {
-    const [begin, end] = [`<!-- figures: ${name} -->`, `<!-- end: ${name} -->`];
+    const begin = `<!-- figures: ${name} -->`;
+    const end = `<!-- end: ${name} -->`;
     const [before, rest] = text.split(begin);
     const [, after] = rest?.split(end) ?? [];
     if (after === undefined) throw new Error(`The document has no place for the table "${name}".`);

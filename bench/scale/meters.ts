@@ -1,33 +1,19 @@
+import { type Cost, measureCost } from "../cost.js";
 import { withClient } from "../postgres.js";
 import type { Run } from "../run.js";
 import type { Deployment } from "./deployment.js";
 
 /** CPU time in microseconds, and the bytes that Postgres wrote to its log. */
-export interface Spent {
-  seconds: number;
-  servers: number;
-  postgres: number;
+export interface Spent extends Cost {
   walBytes: number;
 }
 
 /** Starts a measurement of a deployment; the returned function ends it. */
 export async function measure({ servers, databaseUrl }: Deployment, { postgres }: Run): Promise<() => Promise<Spent>> {
-  const read = () => ({
-    seconds: performance.now() / 1_000,
-    servers: servers.reduce((sum, { cpu }) => sum + cpu.read(), 0) / 1_000,
-    postgres: postgres.read() / 1_000,
-  });
+  const cpu = { read: () => servers.reduce((sum, server) => sum + server.cpu.read(), 0) };
   const walBefore = await walPosition(databaseUrl);
-  const before = read();
-  return async () => {
-    const after = read();
-    return {
-      seconds: after.seconds - before.seconds,
-      servers: after.servers - before.servers,
-      postgres: after.postgres - before.postgres,
-      walBytes: (await walPosition(databaseUrl)) - walBefore,
-    };
-  };
+  const stop = measureCost({ cpu }, postgres);
+  return async () => ({ ...stop(1), walBytes: (await walPosition(databaseUrl)) - walBefore });
 }
 
 const walPosition = (databaseUrl: string): Promise<number> =>

@@ -17,7 +17,8 @@ const sessions = { series: "r", count: 60_000 };
 const schemas = ["urn:ietf:params:scim:schemas:core:2.0:User"];
 
 function loads({ scimKey: bearer }: Deployment): Kind[] {
-  let [made, ended] = [0, 0];
+  let made = 0;
+  let ended = 0;
   const create = () => {
     const userName = `newcomer-${++made}@corp.example`;
     const body = { schemas, userName, externalId: userName, active: true };

@@ -90,7 +90,8 @@ const isForUs = ({ headers: { host = "" } }) => hosts.has(host.toLowerCase().rep
 
 /** Whether Steward sends a request, or its agent: they alone have the token, another one at each start. */
 function isFromSteward({ headers: { authorization = "" } }) {
-  const [given, expected] = [Buffer.from(authorization), Buffer.from(`Bearer ${bearer}`)];
+  const given = Buffer.from(authorization);
+  const expected = Buffer.from(`Bearer ${bearer}`);
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 

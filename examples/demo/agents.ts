@@ -28,7 +28,8 @@ const minutes = (count: number) => new Date(Date.now() - count * 60_000).toISOSt
 
 /** Reports connections to a workspace: one that ended, and one that is open. */
 export async function visit(agent: Client): Promise<void> {
-  const [ended, open] = [randomUUID(), randomUUID()];
+  const ended = randomUUID();
+  const open = randomUUID();
   const events = [
     { kind: "CONNECT", type: "SSH", connectionId: ended, time: minutes(9) },
     { kind: "DISCONNECT", type: "SSH", connectionId: ended, time: minutes(4), disconnectReason: "logout", exitCode: 0 },

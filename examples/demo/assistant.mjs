@@ -7,7 +7,8 @@ import { createInterface } from "node:readline";
 
 const home = process.env.HOME ?? ".";
 /** Milliseconds between two parts of a text, and for which a tool works. */
-const [pause, work] = [60, 700];
+const pause = 60;
+const work = 700;
 
 const replies = [
   "I looked at the code that this touches and at its tests. The change is small: two files and a test that fails without it. Shall I push it?",

@@ -15,7 +15,8 @@ export interface LivedDay {
 
 const hour = 3_600_000;
 /** The working day, after the beginning of the day in UTC. */
-const [begin, length] = [7 * hour, 10 * hour];
+const begin = 7 * hour;
+const length = 10 * hour;
 
 /** Moves all times of the database in a data directory that are within the days, or before them. */
 export async function moveToPast(dataDirectory: string, days: readonly LivedDay[]): Promise<void> {

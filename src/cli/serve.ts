@@ -1,9 +1,12 @@
 // The process of the server: reads the settings, starts the server, and handles signals.
 import "reflect-metadata";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { App } from "../app.js";
 import { handleOptions } from "./server-options.js";
 import { exposedFiles, readConfig, unknownSettings } from "../config/config.js";
 import { type Config, ConfigError, type Environment } from "../runtime/config.js";
+import { second } from "../runtime/durations.js";
 import { print, printError } from "../runtime/terminal.js";
 import { describeZoneData } from "../runtime/time-zones/zone-data.js";
 import { createServerLog } from "../observability/log.js";
@@ -34,6 +37,7 @@ const stopping = new AbortController();
 const starting = startApp(config, log, stopping.signal);
 stopOnSignals(starting);
 greet(await starting.catch(giveUp).finally(() => clearInterval(said)));
+setTimeout(freeMemory, 20 * second).unref();
 
 function settings(env: Environment): Config {
   try {
@@ -72,6 +76,15 @@ function greet({ url, services, administrator }: App): void {
   ];
   print(lines.join("\n"));
   log.info({ url }, "listening");
+}
+
+/**
+ * Gives the memory of what the start made and the first run of each job used back to the system, in about 50 ms. V8 does so
+ * only when it collects garbage, which a server with few requests hardly makes.
+ */
+function freeMemory(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
 }
 
 /**

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "./kernel/context.js";
 import { messagePurge } from "./applications/applications.js";
 import { auditPurge } from "./audit/audit-log.js";
+import { dailyCountsJob } from "./audit/daily-counts.js";
 import { readerPurge } from "./audit/audit-readers.js";
 import { sealDays } from "./audit/seals.js";
 import { numberPurge } from "./audit/numbering.js";
@@ -20,6 +21,7 @@ import { minute } from "../runtime/durations.js";
 import { inboxPurge } from "./notifications/inbox.js";
 import { messagePurges } from "./notifications/messages.js";
 import { idempotencyKeyPurge } from "./notifications/idempotency-keys.js";
+import { notifiedEventPurge } from "./notifications/notified-events.js";
 import { deviceCodePurge } from "./oauth2/device-codes.js";
 import { grantPurge } from "./oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "./oauth2/tokens.js";
@@ -31,6 +33,8 @@ import { rateCounterPurge } from "./rate-limits/shared.js";
 import { scimRequestPurge } from "./scim/scim-requests.js";
 import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/login-failures.js";
+import { challengePurge } from "./sign-in/passkey-challenges.js";
+import { devicePurge } from "./sign-in/remembered-devices.js";
 import { providerChecks } from "./sign-in/provider-checks.js";
 import { signInPurge } from "./sign-in/provider-sign-in.js";
 import { actionPurge } from "./tasks/task-actions.js";
@@ -75,6 +79,7 @@ const jobs: readonly Job[] = [
   grantPurge,
   unusedClientPurge,
   conversionPurge,
+  dailyCountsJob,
   daemonPurge,
   deliveryLimit,
   deliveryPurge,
@@ -84,6 +89,8 @@ const jobs: readonly Job[] = [
   idempotencyKeyPurge,
   invitationPurge,
   jobReaper,
+  challengePurge,
+  devicePurge,
   ...keyEndNotices,
   keyPurge,
   loginAddressPurge,
@@ -96,6 +103,7 @@ const jobs: readonly Job[] = [
   noticeJob,
   numberPurge,
   noticePurge,
+  notifiedEventPurge,
   inboxPurge,
   inputPurge,
   actionPurge,

@@ -26,7 +26,7 @@ export const AuditNumberSchema = defineEntity({
 export class AuditNumber extends AuditNumberSchema.class {}
 AuditNumberSchema.setClass(AuditNumber);
 
-/** The last number, in a single row. */
+/** The last number of audit events, and that of notified events, in a single row. */
 export const AuditNumberCounterSchema = defineEntity({
   name: "AuditNumberCounter",
   tableName: "audit_number_counter",
@@ -34,6 +34,7 @@ export const AuditNumberCounterSchema = defineEntity({
     id: p.smallint().primary().autoincrement(false),
     lastNumber: p.bigint("number"),
     numberedAt: moment(),
+    lastNotified: p.bigint("number").default(0),
   },
 });
 export class AuditNumberCounter extends AuditNumberCounterSchema.class {}

@@ -61,3 +61,19 @@ export const AuditEventSchema = defineEntity({
 });
 export class AuditEvent extends AuditEventSchema.class {}
 AuditEventSchema.setClass(AuditEvent);
+
+/** The count of a quarter of an hour, for the charts of past days; no row if it is 0. A job counts them. */
+export const QuarterHourCountSchema = defineEntity({
+  name: "QuarterHourCount",
+  tableName: "quarter_hour_counts",
+  properties: {
+    /** The name of a series of `domain/audit/daily-counts.ts`. */
+    series: p.string().length(32).primary(),
+    beginsAt: moment().primary(),
+    /** The organization; zeros for what belongs to none. */
+    organizationId: p.uuid().primary(),
+    count: p.integer(),
+  },
+});
+export class QuarterHourCount extends QuarterHourCountSchema.class {}
+QuarterHourCountSchema.setClass(QuarterHourCount);

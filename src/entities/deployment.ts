@@ -21,6 +21,8 @@ export const DeploymentSchema = defineEntity({
     /** When the checks of its health ran last; and the time of the last backup, if it is known. */
     healthCheckedAt: moment().nullable(),
     backedUpAt: moment().nullable(),
+    /** The end of the time of which all quarter-hour counts are stored. */
+    countedUntil: moment().nullable(),
     createdAt: moment(),
   },
   checks: [{ name: "deployment_is_one", expression: "singleton" }],

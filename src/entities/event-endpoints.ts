@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
-import { longestLabel, longestUrl } from "./lengths.js";
+import { longestEmail, longestLabel, longestName, longestUrl } from "./lengths.js";
 import { Organization } from "./organizations.js";
 
 /** Maximum lengths of texts of endpoints and of the log of their attempts, in characters. */
@@ -42,6 +42,8 @@ export const EventEndpointSchema = defineEntity({
     makerId: p.uuid(),
     /** The number of the audit log up to which its events are queued. */
     position: p.bigint("number"),
+    /** The same for the numbers of notified events. */
+    notifiedPosition: p.bigint("number").default(0),
     /** When its next events may be queued: it waits while too many are. */
     feedAt: moment().defaultRaw("now()"),
     /** Attempts that failed since the last one that did not. */
@@ -145,3 +147,41 @@ export const EventDeliverySchema = defineEntity({
 });
 export class EventDelivery extends EventDeliverySchema.class {}
 EventDeliverySchema.setClass(EventDelivery);
+
+/** Notifications that are events for endpoints, kept as long as they may be sent again. */
+export const NotifiedEventSchema = defineEntity({
+  name: "NotifiedEvent",
+  tableName: "notified_events",
+  indexes: [
+    {
+      name: "notified_events_waiting_index",
+      expression: "create index notified_events_waiting_index on notified_events (id) where number is null",
+    },
+    {
+      name: "notified_events_number_unique",
+      expression:
+        "create unique index notified_events_number_unique on notified_events (number) where number is not null",
+    },
+    { name: "notified_events_time_index", properties: ["numberedAt"] },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    createdAt: moment(),
+    organizationId: p.uuid(),
+    type: p.string().length(endpointLengths.type),
+    objectId: p.uuid(),
+    objectName: p.string().length(longestEmail),
+    actorKind: p.string().length(16),
+    actorId: p.uuid().nullable(),
+    actorName: p.string().length(longestName).nullable(),
+    details: p.json<Readonly<Record<string, unknown>>>(),
+    requestId: p.string().length(128),
+    /** Given after the commit, one after the other, as those of audit events. */
+    number: p.bigint("number").nullable(),
+    /** The number of the last audit event before it. */
+    sequence: p.bigint("number").nullable(),
+    numberedAt: moment().nullable(),
+  },
+});
+export class NotifiedEvent extends NotifiedEventSchema.class {}
+NotifiedEventSchema.setClass(NotifiedEvent);

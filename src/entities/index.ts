@@ -7,7 +7,7 @@ export {
   WorkspaceScriptSchema,
 } from "./agents.js";
 export { AppConnectKeySchema, SpentAppConnectSchema } from "./applications.js";
-export { AuditEventSchema } from "./audit.js";
+export { AuditEventSchema, QuarterHourCountSchema } from "./audit.js";
 export {
   AuditDaySchema,
   AuditNumberCounterSchema,
@@ -19,7 +19,12 @@ export {
 export { ConnectionLogSchema } from "./connection-logs.js";
 export { DeploymentSchema } from "./deployment.js";
 export { EncryptionKeySchema } from "./encryption.js";
-export { EventDeliverySchema, EventEndpointSchema, EventEndpointSecretSchema } from "./event-endpoints.js";
+export {
+  EventDeliverySchema,
+  EventEndpointSchema,
+  EventEndpointSecretSchema,
+  NotifiedEventSchema,
+} from "./event-endpoints.js";
 export { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
 export {
   AiMonthSpendingSchema,
@@ -54,6 +59,7 @@ export {
   OAuth2ResourceSchema,
 } from "./oauth2.js";
 export { OrganizationMemberSchema, OrganizationSchema } from "./organizations.js";
+export { PasskeyChallengeSchema, PasskeySchema } from "./passkeys.js";
 export {
   ProvisionerDaemonSchema,
   ProvisionerJobLogSchema,
@@ -63,7 +69,12 @@ export {
 export { QuietHoursSchema } from "./quiet-hours.js";
 export { LoginAddressSchema, RateCounterSchema } from "./rate-limits.js";
 export { ScimGroupLinkSchema, ScimKeySchema, ScimRequestSchema, ScimUserLinkSchema } from "./scim.js";
-export { AuthenticatorSchema, RecoveryCodeSchema } from "./second-factors.js";
+export {
+  AuthenticatorSchema,
+  RecoveryCodeSchema,
+  RememberedDeviceSchema,
+  SecondFactorRuleSchema,
+} from "./second-factors.js";
 export {
   ClaimedGiftSchema,
   LoginConversionSchema,

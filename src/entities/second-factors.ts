@@ -1,6 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
+import { Organization } from "./organizations.js";
 import { User } from "./users.js";
 
 /** Authenticators of users, which show codes of RFC 6238: at most a confirmed one, and one that waits for its first code. */
@@ -55,3 +56,46 @@ export const RecoveryCodeSchema = defineEntity({
 });
 export class RecoveryCode extends RecoveryCodeSchema.class {}
 RecoveryCodeSchema.setClass(RecoveryCode);
+
+/** Browsers in which sign-in takes no second factor for a while. */
+export const RememberedDeviceSchema = defineEntity({
+  name: "RememberedDevice",
+  tableName: "remembered_devices",
+  uniques: [{ name: "remembered_devices_secret_hash_unique", properties: ["secretHash"] }],
+  properties: {
+    id: p.uuid().primary(),
+    user: () => p.manyToOne(User).ref().deleteRule("cascade").index("remembered_devices_user_index"),
+    /** SHA-256 of the secret that the browser keeps. */
+    secretHash: p.type("bytea").$type<Buffer>(),
+    userAgent: p.string().length(512).nullable(),
+    createdAt: moment().index("remembered_devices_created_index"),
+    lastUsedAt: moment().nullable(),
+  },
+});
+export class RememberedDevice extends RememberedDeviceSchema.class {}
+RememberedDeviceSchema.setClass(RememberedDevice);
+
+/** Who must, or may, have a second factor: the holders of a role in the deployment, or the members of an organization. */
+export const SecondFactorRuleSchema = defineEntity({
+  name: "SecondFactorRule",
+  tableName: "second_factor_rules",
+  uniques: [
+    { name: "second_factor_rules_organization_unique", properties: ["organization"] },
+    { name: "second_factor_rules_site_role_unique", properties: ["siteRole"] },
+  ],
+  checks: [{ name: "second_factor_rules_subject_check", expression: "num_nonnulls(organization_id, site_role) = 1" }],
+  properties: {
+    id: p.uuid().primary(),
+    /** The members of this organization, or */
+    organization: () => p.manyToOne(Organization).ref().nullable().deleteRule("cascade").index(false),
+    /** the holders of this role; `member` for all people. */
+    siteRole: p.string().length(32).nullable(),
+    level: p.enum(["optional", "required"]),
+    /** Days that people have to add one, from the later of `since` and of when they came under the rule. */
+    daysToEnrol: p.integer(),
+    /** Since when it has this level. */
+    since: moment(),
+  },
+});
+export class SecondFactorRule extends SecondFactorRuleSchema.class {}
+SecondFactorRuleSchema.setClass(SecondFactorRule);

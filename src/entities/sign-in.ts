@@ -84,6 +84,9 @@ export const SignInProviderSchema = defineEntity({
     /** The tenants (`tid`) and hosted domains (`hd`) whose users may sign in; empty for all. */
     tenants: p.array(),
     hostedDomains: p.array(),
+    /** Values of `amr` and of `acr` by which it says that it checked a second factor; empty for none. */
+    factorMethods: p.array().default([]),
+    factorContexts: p.array().default([]),
     claimMappings: p.json<ClaimMapping[]>().default([]),
     appliesClaims: p.boolean().default(false),
     /** Whether who signs out here signs out there as well. */

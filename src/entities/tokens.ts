@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { OAuth2ClientSecret, OAuth2Grant } from "./oauth2.js";
 import { User } from "./users.js";
-import { longestLabel } from "./lengths.js";
+import { longestLabel, longestName } from "./lengths.js";
 
 /** Sessions and API keys of users. A token is `stw_<kind>_<id>-<secret>`; only the SHA-256 of the secret is stored. */
 export const ApiKeySchema = defineEntity({
@@ -64,6 +64,14 @@ export const ApiKeySchema = defineEntity({
     lastUsedAt: moment().nullable(),
     /** When the user of a session last proved again who that is; null if only at sign-in. */
     provedAt: moment().nullable(),
+    /** How the user of a session signed in, if that is known; `provider` for a second factor of the provider. */
+    factor: p
+      .string()
+      .length(16)
+      .$type<"password" | "authenticator" | "recovery_code" | "passkey" | "provider">()
+      .nullable(),
+    /** Name of the provider at which a session began. */
+    provider: p.string().length(longestName).nullable(),
     expiresAt: moment().index("api_keys_expiry_index"),
     /** When its user was last told that it ends soon. */
     endNoticedAt: moment().nullable(),

@@ -81,6 +81,8 @@ export const UserSchema = defineEntity({
     /** Whether the user can do nothing else before the password was changed. */
     mustChangePassword: p.boolean().default(false),
     siteRoles: p.array().default([]),
+    /** Since when each of them is held, if that is known. Kept by triggers. */
+    siteRoleTimes: p.json<Record<string, string>>().defaultRaw("'{}'").lazy(),
     isServiceAccount: p.boolean().default(false),
     isSystem: p.boolean().default(false),
     createdBy: p.uuid().nullable(),

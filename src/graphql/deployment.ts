@@ -4,6 +4,7 @@ import { readServerInfo, type ServerInfo, type SignInProvider } from "../domain/
 import { ProviderKind } from "../infrastructure/identity-providers.js";
 import { type Branding, readAppearance } from "../domain/appearance/appearance.js";
 import { sendsPasscodes } from "../domain/sign-in/passcodes.js";
+import { takesPasskeys } from "../domain/sign-in/passkey-challenges.js";
 import { Access } from "./engine/access.js";
 import { Url, UUID } from "./engine/scalars.js";
 
@@ -63,6 +64,14 @@ export class DeploymentResolver {
   })
   sendsPasscodes(@Ctx() ctx: Context): Promise<boolean> {
     return sendsPasscodes(ctx);
+  }
+
+  @FieldResolver(() => Boolean, {
+    description:
+      "Whether users with a password can have passkeys: second factors are on, and browsers allow them at the access URL.",
+  })
+  takesPasskeys(@Ctx() ctx: Context): Promise<boolean> {
+    return takesPasskeys(ctx);
   }
 
   @FieldResolver(() => BrandingType, { description: "Name and logo, as sign-in pages show them." })

@@ -90,7 +90,10 @@ class EventEndpointSecretType implements Omit<EventEndpointSecretRow, "endpointI
   simpleResolvers: true,
   description: "A URL to which the events of an organization are posted.",
 })
-class EventEndpointType implements Omit<EventEndpointRow, "organizationId" | "makerId" | "position" | "failures"> {
+class EventEndpointType implements Omit<
+  EventEndpointRow,
+  "organizationId" | "makerId" | "position" | "notifiedPosition" | "failures"
+> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field({ description: "Name, unique in the organization." }) name!: string;
   @Field({ description: "The URL." }) url!: string;

@@ -1,6 +1,6 @@
 import { Arg, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
-import { logout, revokeSessions } from "../domain/tokens/sessions.js";
+import { logout, revokeSessions, SessionFactor } from "../domain/tokens/sessions.js";
 import {
   type ApiKeyRow,
   apiKeysByIds,
@@ -27,6 +27,14 @@ enumType({ ApiKeyKind: TokenKind }, "Kind of an API key.", {
   TOKEN: "An API token created by its user.",
   OAUTH: "An access token of an OAuth2 application.",
   APPLICATION: "Access to a workspace application.",
+});
+
+enumType({ SessionFactor }, "How the user of a session signed in.", {
+  PASSWORD: "By the password alone.",
+  AUTHENTICATOR: "By the password and a code of the authenticator.",
+  RECOVERY_CODE: "By the password and a recovery code.",
+  PASSKEY: "By a passkey.",
+  PROVIDER: "Through a provider that checked a second factor, as its settings here accept it.",
 });
 
 @Access({ readWith: "api_key:read", references: ["id", "name"] })
@@ -58,6 +66,17 @@ export class ApiKeyType implements Omit<ApiKeyRow, "userId" | "madeBy"> {
     | null;
   @Field(() => String, { nullable: true, description: "User-Agent header of the client that created the key." })
   userAgent!: string | null;
+  @Field(() => SessionFactor, {
+    nullable: true,
+    description:
+      "How the user of a session signed in; null for other keys, if it is not known, and for a provider that reported no second factor.",
+  })
+  factor!: SessionFactor | null;
+  @Field(() => String, {
+    nullable: true,
+    description: "Name of the provider at which a session began, if it did at one.",
+  })
+  provider!: string | null;
 }
 
 @Access({ readWith: "api_key:read", references: ["id", "name"] })

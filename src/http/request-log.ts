@@ -32,9 +32,6 @@ export interface RequestObserver {
 /** The routes of probes, which are logged at `debug`. */
 export const probeRoutes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** The length of the longest path of a probe, with a slash at its end. */
-export const longestProbe = Math.max(...[...probeRoutes].map(({ length }) => length)) + 1;
-
 /**
  * Logs a line for each request: patterns, ids, names, and numbers only, no path, query, header, or body. Failed requests
  * are logged whatever the share of the others is, unless that is 0.

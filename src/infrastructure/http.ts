@@ -1,7 +1,13 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import {
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as requestHttp,
+  type RequestOptions,
+} from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Cidr } from "../runtime/config.js";
@@ -29,6 +35,11 @@ export interface OutsideOptions {
   connectTimeout?: number;
   /** Rejects redirects to other origins. Default: false. */
   keepsOrigin?: boolean;
+  /**
+   * Milliseconds for which connections stay open for further calls of the same origin: for many calls that may arrive twice,
+   * since one is sent again if the server has closed its connection meanwhile. Default: each call has a connection of its own.
+   */
+  keepsConnections?: number;
   /** Maximum size of a response body, in bytes. Default: that of foreign JSON. */
   bodyLimit?: number;
   /** Resolves a host name to its addresses. Not used for names that the proxy resolves. */
@@ -65,10 +76,12 @@ export function outsideFetch({
   timeout = 10_000,
   connectTimeout = timeout,
   keepsOrigin = false,
+  keepsConnections = 0,
   bodyLimit = foreignJson.bytes,
   resolve = addressesOf,
 }: OutsideOptions): Fetch {
   const wayTo = guardAddresses({ proxy, named, permits, resolve });
+  const agents = keepsConnections > 0 ? agentsKeeping(keepsConnections) : undefined;
 
   return async (target, init = {}) => {
     const deadline = AbortSignal.timeout(timeout);
@@ -77,7 +90,7 @@ export function outsideFetch({
     try {
       let request = asRequest(target, init);
       for (let redirects = 0; ; redirects++) {
-        const response = await exchange(request, { wayTo, signal, connectTimeout, bodyLimit, progress });
+        const response = await exchange(request, { wayTo, agents, signal, connectTimeout, bodyLimit, progress });
         const next = followRedirect(request, response, init.redirect);
         if (!next) return response;
         if (keepsOrigin && new URL(next.url).origin !== new URL(request.url).origin)
@@ -197,15 +210,27 @@ export function mayCall(address: string, allow: readonly Cidr[]): boolean {
   return isGlobal && parsed.range() === "unicast" && !notPublic.has(parsed.toString());
 }
 
+/** The connections that stay open, by the protocol. Each was opened to an address that passed the checks. */
+interface Agents {
+  "http:": HttpAgent;
+  "https:": HttpsAgent;
+}
+
+function agentsKeeping(timeout: number): Agents {
+  const options = { keepAlive: true, timeout, maxFreeSockets: 8 };
+  return { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
+}
+
 interface Exchange {
   wayTo: WayTo;
+  agents?: Agents | undefined;
   signal: AbortSignal;
   connectTimeout: number;
   bodyLimit: number;
   progress: { isConnected: boolean };
 }
 
-/** Sends one request on a new connection and reads the whole response. */
+/** Sends one request and reads the whole response. */
 async function exchange(request: Request, context: Exchange): Promise<Response> {
   const message = await send(request, context);
   const body = await readAll(message, context.bodyLimit);
@@ -214,9 +239,9 @@ async function exchange(request: Request, context: Exchange): Promise<Response> 
   return asResponse(message, body);
 }
 
-/** Sends one request on a new connection. Resolves to the response as soon as its headers were received. */
+/** Sends one request. Resolves to the response as soon as its headers were received. */
 async function send(request: Request, context: Omit<Exchange, "bodyLimit">): Promise<IncomingMessage> {
-  const { wayTo, signal, connectTimeout, progress } = context;
+  const { wayTo, agents, signal, connectTimeout, progress } = context;
   const url = new URL(request.url);
   const way = await Promise.race([wayTo(url), endOf(signal)]);
   const body = Buffer.from(await request.arrayBuffer());
@@ -227,12 +252,28 @@ async function send(request: Request, context: Omit<Exchange, "bodyLimit">): Pro
     ...(body.length > 0 && { "content-length": String(body.length) }),
   };
   const { begin, target, options } = await passageOf(way, url, signal, connectTimeout);
-  const message = await new Promise<IncomingMessage>((resolve, reject) => {
-    const all = { ...options, method: request.method, headers: { ...headers, ...options.headers }, signal };
-    const sent = begin(target, all, resolve).on("error", reject);
-    const isSecured = url.protocol === "https:" || target.protocol === "https:";
-    limitConnecting(sent, isSecured ? "secureConnect" : "connect", connectTimeout, progress);
-    sent.end(body);
+  /** Whether a connection that was kept had ended before the request could reach the server. */
+  let isStale = false;
+  const attempt = (more: Pick<RequestOptions, "agent">) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const all = { ...options, ...more, method: request.method, headers: { ...headers, ...options.headers }, signal };
+      let hasResponse = false;
+      const onResponse = (response: IncomingMessage) => {
+        hasResponse = true;
+        resolve(response);
+      };
+      const sent = begin(target, all, onResponse).on("error", (error) => {
+        isStale = sent.reusedSocket && !hasResponse && !signal.aborted;
+        reject(error);
+      });
+      const isSecured = url.protocol === "https:" || target.protocol === "https:";
+      limitConnecting(sent, isSecured ? "secureConnect" : "connect", connectTimeout, progress);
+      sent.end(body);
+    });
+  const agent = agents && "addresses" in way && agents[url.protocol as keyof Agents];
+  const message = await attempt(agent ? { agent } : {}).catch((error: unknown) => {
+    if (!isStale) throw error;
+    return attempt({ agent: false });
   });
   if (message.statusCode !== 407 || "addresses" in way || url.protocol === "https:") return message;
   message.destroy();
@@ -263,12 +304,14 @@ function limitConnecting(
 ): void {
   const fail = () => sent.destroy(new OutsideError("timeout", `No connection within ${timeout} ms.`));
   const timer = setTimeout(fail, timeout).unref();
-  sent.once("socket", (socket) =>
-    socket.once(established, () => {
-      clearTimeout(timer);
-      progress.isConnected = true;
-    }),
-  );
+  const onEstablished = () => {
+    clearTimeout(timer);
+    progress.isConnected = true;
+  };
+  sent.once("socket", (socket) => {
+    if (sent.reusedSocket) onEstablished();
+    else socket.once(established, onEstablished);
+  });
   sent.once("close", () => clearTimeout(timer));
 }
 

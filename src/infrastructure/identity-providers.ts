@@ -20,7 +20,16 @@ import { DomainError, forbidden } from "../runtime/errors.js";
 import { outsideFetch } from "./http.js";
 import { type ClaimMapping, longestSubject } from "../entities/sign-in.js";
 import { BadLogoutToken, type LogoutToken } from "./logout-tokens.js";
-import { type Claims, emailOf, type EmailTrust, readClaim, subjectOf, textOf } from "./oidc-claims.js";
+import {
+  type Claims,
+  emailOf,
+  type EmailTrust,
+  factorIn,
+  type ProviderFactor,
+  readClaim,
+  subjectOf,
+  textOf,
+} from "./oidc-claims.js";
 import {
   type ClientCredential,
   insecurely,
@@ -64,6 +73,9 @@ export interface ProviderSettings extends EmailTrust {
   /** The tenants (`tid`) and hosted domains (`hd`) whose users may sign in; empty for all. */
   tenants: readonly string[];
   hostedDomains: readonly string[];
+  /** Values of `amr` and of `acr` by which it says that it checked a second factor; empty for none. */
+  factorMethods: readonly string[];
+  factorContexts: readonly string[];
   claimMappings: readonly ClaimMapping[];
   /** Whether sign-ins apply them; otherwise, tests show their effect. */
   appliesClaims: boolean;
@@ -104,6 +116,8 @@ export interface Identity {
   /** The tenant (`tid`) and the hosted domain (`hd`) in the ID token. */
   tenant?: string;
   hostedDomain?: string;
+  /** The second factor that the provider checked, if the ID token says so in a way that its settings accept. */
+  factor?: ProviderFactor;
   /** All that the provider said. Never logged. */
   claims: Claims;
   /** The session there, at an OpenID provider. */
@@ -141,6 +155,8 @@ export interface Question {
   nonce: string;
   /** PKCE (RFC 7636). */
   codeVerifier: string;
+  /** Seconds since the last sign-in at the provider after which it has to ask the user again; absent for any. */
+  longestAge?: number;
 }
 
 /** A service that authenticates users. */
@@ -220,10 +236,12 @@ function openIdConnect(registration: Registration, settings: ProviderSettings): 
     settings,
     label: settings.displayName || registration.base.hostname,
     discover: () => issuer.discover(),
-    ask: (redirectUri, { state, nonce, codeVerifier }) =>
+    ask: (redirectUri, { state, nonce, codeVerifier, longestAge }) =>
       upstream(async () => {
         const pkce = await challengeOf(codeVerifier);
-        const parameters = { redirect_uri: redirectUri, scope: scopes.join(" "), state, nonce, ...hosted, ...pkce };
+        const again = longestAge !== undefined && { max_age: String(longestAge) };
+        const asked = { redirect_uri: redirectUri, scope: scopes.join(" "), state, nonce };
+        const parameters = { ...asked, ...hosted, ...again, ...pkce };
         return buildAuthorizationUrl(await issuer.discover(), parameters);
       }),
     read: (url, { state, nonce, codeVerifier }) =>
@@ -246,6 +264,7 @@ function openIdConnect(registration: Registration, settings: ProviderSettings): 
           name: textOf(about.name),
           tenant: textOf(token.tid),
           hostedDomain: textOf(token.hd),
+          factor: factorIn(token, settings),
           claims: about,
           session: {
             subject: subjectOf(token, "sub"),

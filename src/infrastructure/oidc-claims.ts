@@ -101,3 +101,26 @@ export function emailOf(
 /** Whether the domain of an address is one of those given. */
 export const isInDomains = (email: string, domains: readonly string[]): boolean =>
   domains.includes(foldCase(email.slice(email.lastIndexOf("@") + 1)));
+
+/** A second factor that a provider checked. */
+export interface ProviderFactor {
+  /** When the user was asked, in milliseconds since the epoch, if the provider says so. */
+  at?: number;
+}
+
+/**
+ * The second factor that an ID token reports, by a value of `amr` (RFC 8176) or `acr` (OpenID Connect Core §2) that is
+ * accepted. Claims of another form report none.
+ */
+export function factorIn(
+  { amr, acr, auth_time: askedAt }: Claims,
+  { factorMethods, factorContexts }: { factorMethods: readonly string[]; factorContexts: readonly string[] },
+): ProviderFactor | undefined {
+  const methods: unknown[] = Array.isArray(amr) && amr.every((each) => typeof each === "string") ? amr : [];
+  const isAccepted =
+    methods.some((each) => factorMethods.includes(each as string)) ||
+    (typeof acr === "string" && factorContexts.includes(acr));
+  if (!isAccepted) return undefined;
+  if (askedAt === undefined) return {};
+  return typeof askedAt === "number" && Number.isFinite(askedAt) && askedAt > 0 ? { at: askedAt * 1000 } : undefined;
+}

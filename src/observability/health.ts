@@ -1,11 +1,10 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { Router } from "@koa/router";
 import { sql } from "kysely";
 import { hasAllKeys } from "../domain/encryption/encryption-keys.js";
 import type { Services } from "../domain/kernel/context.js";
 import { localNames } from "../infrastructure/http.js";
-import { routeNotFound, TransportError } from "../http/errors.js";
-import type { Http, Middleware, Routed, State } from "../http/exchange.js";
+import { methodNotAllowed, routeNotFound, TransportError } from "../http/errors.js";
+import type { Http, Middleware } from "../http/exchange.js";
 import { isWithin, loopback } from "../http/request-details.js";
 import type { Metrics } from "./metrics.js";
 
@@ -73,13 +72,7 @@ export function health(
   ready: Readiness,
   metrics: Metrics,
 ): Middleware {
-  const router = new Router<State, Routed>({ sensitive: true, strict: true });
-
-  router.get("/healthz", (http) => {
-    http.body = { status: "ok" };
-  });
-
-  router.get("/readyz", async (http) => {
+  async function respondReady(http: Http): Promise<void> {
     const failed = await ready();
     if (failed.length > 0) http.status = 503;
     // What this server knows itself needs no check.
@@ -87,14 +80,14 @@ export function health(
     const degraded = [...new Set([...known, ...results.failing])];
     const state = degraded.length > 0 ? { status: "ok", degraded } : { status: "ok" };
     http.body = failed.length > 0 ? { status: "unavailable", failed } : state;
-  });
+  }
 
-  router.get("/metrics", async (http) => {
+  async function respondMetrics(http: Http): Promise<void> {
     if (!mayScrape(http)) throw routeNotFound();
     const { registry } = metrics;
     http.set("Content-Type", registry.contentType);
     http.body = await registry.metrics();
-  });
+  }
 
   /**
    * Metrics are available from the same machine, from listed networks, and with the bearer token. A proxy on the same
@@ -109,7 +102,19 @@ export function health(
     return (!isForwarded && isLocal) || isWithin(http.state.details.ip ?? "", config.metricsAllow);
   }
 
-  return router.routes() as Middleware;
+  const probes = new Map<string, (http: Http) => void | Promise<void>>([
+    ["/healthz", (http) => void (http.body = { status: "ok" })],
+    ["/readyz", respondReady],
+    ["/metrics", respondMetrics],
+  ]);
+  // All other requests pass here: a router would cost them more than a look at their path.
+  return (http, next) => {
+    const probe = probes.get(http.path);
+    if (!probe) return next();
+    http._matchedRoute = http.path;
+    if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed("GET", "HEAD");
+    return probe(http);
+  };
 }
 
 const isSame = (a: string, b: string) => timingSafeEqual(hash("sha256", a, "buffer"), hash("sha256", b, "buffer"));

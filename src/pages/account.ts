@@ -9,7 +9,9 @@ const pages: ReadonlyArray<{ path: string; name: string; isOffered?: (visit: Vis
   {
     path: "/account/second-factor",
     name: "Second factor",
-    isOffered: ({ services: { config } }) => config.passwordAuth && config.secondFactors !== "off",
+    isOffered: ({ services: { config }, user }) =>
+      config.passwordAuth &&
+      (config.secondFactors !== "off" || (user?.actor.kind === "user" && !!user.actor.isOfferedFactor)),
   },
   { path: "/account/keys", name: "Sessions and keys" },
   { path: "/external-auth", name: "Linked accounts" },

@@ -2,10 +2,16 @@
 
 const ownImages = "img-src 'self' data:";
 
-/** No scripts, only our own style, nothing from other origins but the target of a form, and no framing. */
-export const pagePolicy = (formAction = "") =>
+/**
+ * No scripts, unless the page has one of ours, which may call this server and write no markup; only our own style, nothing from
+ * other origins but the target of a form, and no framing.
+ */
+export const pagePolicy = (formAction = "", hasScript = false) =>
   [
     "default-src 'none'",
+    ...(hasScript
+      ? ["script-src 'self'", "connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"]
+      : []),
     "style-src 'self'",
     ownImages,
     "base-uri 'none'",

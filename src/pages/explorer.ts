@@ -12,9 +12,9 @@ import { sessionCookie } from "../http/credentials.js";
 import { csrfTokenOf } from "../http/csrf.js";
 import { type StoredOperation, storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
-import { programFile, version } from "../runtime/program-files.js";
+import { version } from "../runtime/program-files.js";
 import { type Html, html } from "./html.js";
-import { colors, fingerprint, icon, logo, pageFile } from "./layout.js";
+import { colors, fileOfPackage, fingerprint, icon, logo, pageFile } from "./layout.js";
 import { ownPath, pageErrors, type PageHandler, perform, Site, type Visit, visited } from "./visit.js";
 import { explorerPolicy } from "./content-security-policy.js";
 
@@ -126,22 +126,18 @@ function signedOut({ http }: Visit, { tokenPlace }: Explorer): Html {
 
 type Load = () => Promise<string>;
 
-/** A file beside a module of a package. The build copies those that are named here: see tools/build.mjs. */
-const fileOf = (module: string, file: string): URL =>
-  import.meta.url.endsWith(".ts") ? new URL(file, import.meta.resolve(module)) : programFile(`explorer/${file}`);
-
 /** A part of GraphiQL, as its package exports it. Loaded at the first request, because of its size. */
 const graphiqlPart =
   (name: "js" | "css" | "editorWorkerService" | "jsonWorker" | "graphqlWorker"): Load =>
   async () => {
-    const bundle = fileOf("@graphql-yoga/render-graphiql", "graphiql.js");
+    const bundle = fileOfPackage("@graphql-yoga/render-graphiql", "graphiql.js");
     return ((await import(bundle.href)) as Record<typeof name, string>)[name];
   };
 
 const swaggerPart =
   (file: string): Load =>
   () =>
-    readFile(fileOf("swagger-ui-dist/package.json", file), "utf8");
+    readFile(fileOfPackage("swagger-ui-dist/package.json", file), "utf8");
 
 const ownFiles: Record<string, string> = {
   "explorer.css": colors + pageFile("explorer.css"),

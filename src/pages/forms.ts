@@ -80,7 +80,7 @@ function labelField(
 }
 
 /** A form of a signed-in user, with the CSRF token of the session. Without a cookie, there is no token to protect. */
-export function sessionForm({ http }: Visit, action: string, fields: Part): Html {
+export function sessionForm({ http }: Visit, action: string, fields: Part, marks?: Html): Html {
   const session = cookieOf(http.req, sessionCookie);
-  return html`<form method="post" action="${action}">${session && csrfField(session)} ${fields}</form>`;
+  return html`<form method="post" action="${action}" ${marks}>${session && csrfField(session)} ${fields}</form>`;
 }

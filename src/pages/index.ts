@@ -26,6 +26,7 @@ import { forgottenPath, newPasswordPath, passcodePages } from "./sign-in/passcod
 import { passwordPages } from "./sign-in/passwords.js";
 import { logoutPath, providerLogouts } from "./sign-in/provider-logouts.js";
 import { secondFactorPages } from "./sign-in/second-factors.js";
+import { passkeyScript, passkeyScriptPath } from "./sign-in/passkeys.js";
 import { providerPages } from "./sign-in/providers.js";
 import { VisitorForms } from "./sign-in/visitor-forms.js";
 import { keyPages } from "./tokens.js";
@@ -126,7 +127,8 @@ export function routePages(
     routes.of(path).register(path, [method], [errors, visited(site, handler)]);
   console.routeSections();
   routeExplorer(routes, site, signingIn("SignedIn"));
-  routes.of(stylePath).get(stylePath, sendStyle);
+  routes.of(stylePath).get(stylePath, (http) => sendForGood(http, "css", style));
+  routes.of(passkeyScriptPath).get(passkeyScriptPath, (http) => sendForGood(http, "js", passkeyScript));
 }
 
 /** The pages that browsers get for rows of the REST contract, and where there is no route. */
@@ -140,8 +142,8 @@ export function browserPages(services: Services, schema: GraphQLSchema) {
   };
 }
 
-function sendStyle(http: Http): void {
-  http.type = "css";
+function sendForGood(http: Http, type: string, text: string): void {
+  http.type = type;
   http.set(keptForGood);
-  http.body = style;
+  http.body = text;
 }

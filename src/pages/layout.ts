@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { programFile } from "../runtime/program-files.js";
 import { type Html, html } from "./html.js";
 
@@ -8,6 +9,8 @@ export interface Page {
   main: Html;
   /** Links to the pages beside it. */
   navigation?: Html;
+  /** The path of the script of a page that works without it, too, but for what browsers do by scripts alone. */
+  script?: string;
 }
 
 /** How the pages of a deployment look. */
@@ -23,6 +26,12 @@ export const builtInBrand: Brand = { name: "Steward", logoUrl: "", banners: [] }
 
 /** A file of this folder, as text. */
 export const pageFile = (name: string): string => readFileSync(programFile(`pages/${name}`), "utf8");
+
+/** A file of a package, by its path from a module of it. The build copies those that pages name: see tools/build.mjs. */
+export const fileOfPackage = (module: string, file: string): URL =>
+  import.meta.url.endsWith(".ts")
+    ? new URL(file, import.meta.resolve(module))
+    : programFile(`explorer/${basename(file)}`);
 
 /** The colors of every page, light and dark. */
 export const colors = pageFile("colors.css");
@@ -75,6 +84,7 @@ export const documentOf = (page: Page, brand: Brand): Html =>
         <title>${page.title} · ${brand.name}</title>
         <link rel="icon" href="${icon}" />
         <link rel="stylesheet" href="${stylePath}" />
+        ${page.script === undefined ? undefined : html`<script src="${page.script}" defer></script>`}
       </head>
       <body>
         ${bodyOf(page, brand)}

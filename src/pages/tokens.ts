@@ -19,6 +19,8 @@ interface Key {
   expiresAt: string;
   ip: string | null;
   userAgent: string | null;
+  factor: string | null;
+  provider: string | null;
   isCurrent: boolean;
   madeBy: { kind: Key["kind"] | null; name: string; hasEnded: boolean } | null;
 }
@@ -166,9 +168,23 @@ const linesOf = (key: Key): Part[] => {
     html`Created
     ${timeOf(createdAt)}${ip === null ? "" : ` from ${ip}`}${madeBy === null ? "" : ` by ${makerOf(madeBy)}`}`,
     html`${use}, ${end}`,
+    ...(key.kind === "SESSION" ? [signInOf(key)].filter((line) => line !== undefined) : []),
     ...(key.kind === "TOKEN" ? [scopes.includes("all") ? "All scopes" : `Scopes: ${scopes.join(", ")}`] : []),
   ];
 };
+
+const factors: Record<string, string> = {
+  PASSWORD: "Signed in with the password",
+  AUTHENTICATOR: "Signed in with the password and the authenticator",
+  RECOVERY_CODE: "Signed in with the password and a recovery code",
+  PASSKEY: "Signed in with a passkey",
+};
+
+/** How the user of a session signed in, as far as that is known. */
+function signInOf({ factor, provider }: Key): string | undefined {
+  if (provider === null) return factor === null ? undefined : factors[factor];
+  return `Signed in through ${provider}${factor === "PROVIDER" ? ", with a second factor there" : ""}`;
+}
 
 const actionForm = (visit: Visit, action: string, fields: Html): Html =>
   sessionForm(visit, path, html`<input type="hidden" name="action" value="${action}" />${fields}`);

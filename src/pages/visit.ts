@@ -139,6 +139,11 @@ export class Visit {
   #context = (actor: Context["actor"]): Context =>
     new Context(this.services, actor, this.http.state.details, this.http.state.lifetime);
 
+  /** The context of a session that this request has begun. */
+  async begun(token: string): Promise<Context> {
+    return this.#context(await this.services.credentials.authenticateUser(token));
+  }
+
   /** The attributes of cookies. */
   get cookies(): CookieOptions {
     return { isSecure: this.services.config.accessUrl.startsWith("https:") };
@@ -312,7 +317,10 @@ async function show(http: Http, outcome: Outcome, readBrand: () => Promise<Brand
   http.type = "html";
   http.set({
     "X-Frame-Options": "DENY",
-    "Content-Security-Policy": withImage(isOwn ? outcome.policy : pagePolicy(outcome.formAction), brand.logoUrl),
+    "Content-Security-Policy": withImage(
+      isOwn ? outcome.policy : pagePolicy(outcome.formAction, outcome.script !== undefined),
+      brand.logoUrl,
+    ),
   });
   http.body = (isOwn ? outcome.document : documentOf(outcome, brand)).text;
 }

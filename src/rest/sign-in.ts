@@ -3,7 +3,7 @@ import { area, type RowOptions } from "./engine/area.js";
 const email = "ada@example.com";
 const password = "plum-Harbor-kite-77";
 const wrong =
-  "The email or the password is wrong, or the account is suspended. Or, after the right password only: the account has a second factor, and `one_time_code` is missing or wrong.";
+  "The email or the password is wrong, or the account is suspended. Or, after the right password only: the account has a second factor, and `one_time_code` is missing or wrong; or it has none, and had to add one by now.";
 const disabled = "Password authentication is disabled.";
 const otherwise = `${disabled} Or: the account signs in by a provider.`;
 

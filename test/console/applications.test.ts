@@ -15,7 +15,7 @@ describe("the console shows applications", () => {
       .graphql(`mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`, {
         input: { username, name, email: `${username}@example.com`, isServiceAccount: true },
       });
-    return createUser.user.id as string;
+    return createUser.user.id;
   };
 
   it("that act as a service account, which is found by its name", async () => {
@@ -52,7 +52,7 @@ describe("the console shows applications", () => {
         client_id: clientId,
         client_secret: clientSecret,
       });
-      return (await world.as({ token: body.access_token }).graphql("{ me { username } }")).me.username as string;
+      return (await world.as({ token: body.access_token }).graphql("{ me { username } }")).me.username;
     };
     expect(await ask()).to.equal("robot");
 

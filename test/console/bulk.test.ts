@@ -134,10 +134,8 @@ describe("the console handles several objects together", () => {
 
   it("shows the changes of one SCIM key, and all of them in the audit log", async () => {
     const c = console();
-    const [first, second] = [
-      await makeScimKey(c.world, { name: "First" }),
-      await makeScimKey(c.world, { name: "Second" }),
-    ];
+    const first = await makeScimKey(c.world, { name: "First" });
+    const second = await makeScimKey(c.world, { name: "Second" });
     for (const [key, userName] of [
       [first, "scim-kim"],
       [second, "scim-lee"],

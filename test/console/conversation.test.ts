@@ -33,7 +33,7 @@ describe("the console holds the conversation of a task", () => {
     );
     const { createTask } = await owner.graphql(
       "mutation($input: CreateTaskInput!) { createTask(input: $input) { task { id workspaceId } } }",
-      { input: { input: prompt, displayName: name, templateVersionId: templates.nodes[0].activeVersion.id } },
+      { input: { input: prompt, displayName: name, templateVersionId: templates.nodes[0]!.activeVersion.id } },
     );
     const { id, workspaceId } = createTask.task;
     const status = "query($id: UUID!) { workspace(id: $id) { latestBuild { job { status } } } }";

@@ -1,7 +1,7 @@
 // Event endpoints in the console: made, tested, read, and paused.
 import { expect } from "chai";
 import { consoleTests } from "../support/console.js";
-import { EventReceiver, signedBy, toThisMachine } from "../support/event-receiver.js";
+import { EventReceiver, fail, signedBy, toThisMachine } from "../support/event-receiver.js";
 import { eventually } from "../support/watchers.js";
 
 describe("event endpoints in the console", () => {
@@ -29,7 +29,7 @@ describe("event endpoints in the console", () => {
       .getByText("Delivered")
       .waitFor();
 
-    receiver.respond = (_, response) => void response.writeHead(500).end("No room");
+    receiver.respond = (_, response) => fail(response, 500, "No room");
     await w.group("told");
     await row(/Group: create/)
       .getByText("1 attempt")

@@ -1,6 +1,7 @@
 // What surrounds the views: the documents and files of the server, sign-in, navigation, and connections.
 import { expect } from "chai";
 import type { WebSocketRoute } from "playwright-core";
+import { expectAccessible } from "../support/accessibility.js";
 import { browse } from "../support/browse.js";
 import { consoleTests } from "../support/console.js";
 import { ownerPassword } from "../support/app.js";
@@ -134,7 +135,7 @@ describe("the console", () => {
       await page.waitForURL(/\/login\?return_to=%2Fpreferences/);
       await page.getByLabel("Email").fill(person.email);
       await page.getByLabel("Password").fill(userPassword);
-      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
       await heading("Preferences");
     });
 
@@ -168,7 +169,7 @@ describe("the console", () => {
       await page.getByRole("link", { name: "Groups", exact: true }).focus();
       await page.keyboard.press("Enter");
       await heading("Groups");
-      await page.waitForFunction(`document.activeElement.textContent === "Groups"`);
+      await page.locator("h1:focus", { hasText: /^Groups$/ }).waitFor();
       await page.getByRole("button", { name: "Create a group" }).press("Enter");
       await page.getByRole("dialog").waitFor();
       await page.keyboard.press("Escape");
@@ -202,6 +203,37 @@ describe("the console", () => {
         const place = await page.getByRole("button", { name: "Sign out", exact: true }).first().boundingBox();
         expect(place!.x + place!.width, `at ${width}`).to.be.at.most(width);
         expect(place!.y + place!.height, `at ${width}`).to.be.within(0, 60);
+      }
+    });
+
+    it("with the whole name of the application, also a long one on a phone", async () => {
+      const { world, page, asOwner, heading } = console();
+      const rename = (applicationName: string) =>
+        world
+          .as(world.owner)
+          .graphql("mutation($input: UpdateAppearanceInput!) { updateAppearance(input: $input) { __typename } }", {
+            input: { applicationName },
+          });
+      try {
+        for (const name of ["Larkspur Gardens", "Remote workspaces of the engineering department of Larkspur Corp"]) {
+          await rename(name);
+          await page.setViewportSize({ width: 360, height: 740 });
+          await asOwner("/groups");
+          await heading("Groups");
+          const brand = page.getByRole("link", { name, exact: true });
+          await brand.waitFor();
+          for (const part of [brand, page.locator("header.bar")])
+            expect(
+              await part.evaluate((it) => it.scrollWidth > it.clientWidth || it.scrollHeight > it.clientHeight),
+              name,
+            ).to.equal(false);
+          const button = page.getByRole("button", { name: "Sign out", exact: true });
+          const [text, place] = [await brand.boundingBox(), await button.boundingBox()];
+          expect(text!.y + text!.height, "above the buttons").to.be.at.most(place!.y + 1);
+          await expectAccessible(page, `the frame of ${name}`);
+        }
+      } finally {
+        await rename("");
       }
     });
 

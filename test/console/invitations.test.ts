@@ -211,7 +211,7 @@ describe("a browser of a user who must change the password", () => {
     await open("/login?return_to=%2Fkeys");
     await page.getByLabel("Email").fill("given@example.com");
     await page.getByLabel("Password").fill("given-by-an-administrator-7");
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("heading", { name: "Change your password" }).waitFor();
     await open("/workspaces");
     await page.getByRole("heading", { name: "Change your password" }).waitFor();

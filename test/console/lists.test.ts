@@ -207,6 +207,7 @@ const shown: Record<
   grants: { pages: "Grants" },
   "scim-keys": { all: "SCIM keys", most: 100 },
   "sign-in-providers": { reason: "at most 100 providers, which locale.test.ts shows" },
+  "second-factors": { reason: "one rule for each role" },
   inbox: { pages: "Inbox" },
   secrets: { all: "Secrets" },
   "linked-accounts": { reason: "configured" },

@@ -47,7 +47,7 @@ describe("the console shows work of others", () => {
              { id: "y", name: "Allow it", kind: ALLOW_ONCE }] }] }] })`,
     ])
       await agent.graphql(`mutation { ${change} { __typename } }`);
-    return { id: id as string, workspaceId: workspaceId as string, workspaceName: workspaceName as string };
+    return { id: id, workspaceId: workspaceId, workspaceName: workspaceName };
   }
 
   it("offers administrators who do not enter workspaces neither to talk to their agents nor their credentials", async () => {

@@ -62,7 +62,7 @@ describe("the search of the console", () => {
     expect(await active().innerText(), "around the end").to.include(group.name);
     await page.keyboard.press("Enter");
     await heading(group.name);
-    await page.waitForFunction(`document.activeElement.tagName === "H1"`);
+    await page.locator("h1:focus").waitFor();
 
     // A page by its name, before its hits are there.
     await page.keyboard.press("/");

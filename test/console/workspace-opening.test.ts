@@ -17,7 +17,7 @@ async function runningWorkspace(w: World, input: object): Promise<string> {
   const statusOf = async () =>
     (await owner.graphql("query($id: UUID!) { workspace(id: $id) { status } }", { id })).workspace.status;
   await eventually(async () => (await statusOf()) === "RUNNING", "the workspace", 20_000);
-  return id as string;
+  return id;
 }
 
 describe("the console opens workspaces", () => {

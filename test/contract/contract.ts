@@ -62,7 +62,10 @@ const requests: Record<string, JsonSchema> = {
 
 /** Fields of request bodies beyond the contract, as specified by their RFC or area. */
 const requestAdditions: Record<string, Record<string, JsonSchema>> = {
-  "POST /api/v2/users/login": texts("one_time_code"),
+  "POST /api/v2/users/login": {
+    ...texts("one_time_code", "passkey", "device_token"),
+    adds_factor: { type: "boolean" },
+  },
   "POST /oauth2/register": texts("application_type"),
   "PUT /oauth2/clients/{client_id}": texts("application_type", "client_secret"),
 };

@@ -352,7 +352,8 @@ export const examples: Record<string, Example> = {
   "GET /api/v2/connectionlog": async (w) => {
     const workspace = await w.workspace(await w.user("ada"));
     const { proxy } = await withProxy(w);
-    const [session, userId] = [newId(), w.owner.id];
+    const session = newId();
+    const userId = w.owner.id;
     const ended = disconnect(session, { exitCode: 0, disconnectReason: "exited", ip: "192.0.2.1" });
     await reported(w, workspace.agent, connect(session), ended);
     await reported(w, proxy, visit(workspace.id, { userId, statusCode: 200, userAgent: "curl" }));
@@ -390,7 +391,8 @@ export const examples: Record<string, Example> = {
   },
 
   "PATCH /api/v2/templates/{template}/acl": async (w) => {
-    const [ada, template] = [await w.user("ada"), await makeTemplate(w, { everyoneCanUse: false })];
+    const ada = await w.user("ada");
+    const template = await makeTemplate(w, { everyoneCanUse: false });
     const path = `/api/v2/templates/${template.id}/acl`;
     const answer = await owner(w).patch(path, { user_perms: { [ada.id]: "use" } });
     expect((await owner(w).get(path)).body.users[0]).to.include({ id: ada.id, role: "use" });
@@ -398,7 +400,8 @@ export const examples: Record<string, Example> = {
   },
 
   "GET /api/v2/templates/{template}/acl": async (w) => {
-    const [ada, template] = [await w.user("ada"), await makeTemplate(w)];
+    const ada = await w.user("ada");
+    const template = await makeTemplate(w);
     const path = `/api/v2/templates/${template.id}/acl`;
     expect(await owner(w).patch(path, { user_perms: { [ada.id]: "admin" } })).to.include({ status: 200 });
     const answer = await owner(w).get(path);
@@ -408,7 +411,8 @@ export const examples: Record<string, Example> = {
   },
 
   "GET /api/v2/templates/{template}/acl/available": async (w) => {
-    const [ada, template] = [await w.user("ada"), await makeTemplate(w)];
+    const ada = await w.user("ada");
+    const template = await makeTemplate(w);
     const answer = await owner(w).get(`/api/v2/templates/${template.id}/acl/available?q=${ada.username}`);
     expect(answer.body).to.have.length(1);
     expect(answer.body[0].users[0]).to.include({ id: ada.id });
@@ -764,7 +768,9 @@ export const examples: Record<string, Example> = {
   },
 
   "GET /api/v2/oauth2-provider/apps": async (w) => {
-    const [app, other, ada] = [await makeApp(w), await makeApp(w), await w.user("ada")];
+    const app = await makeApp(w);
+    const other = await makeApp(w);
+    const ada = await w.user("ada");
     await grantWithTokens(w, app, ada);
     const answer = await w.as(ada).get(`${appsPath}?user_id=me`);
     expect(answer.body.map(({ id }: { id: string }) => id)).to.deep.equal([app.id]);
@@ -834,7 +840,8 @@ export const examples: Record<string, Example> = {
   },
 
   "DELETE /oauth2/tokens": async (w) => {
-    const [app, ada] = [await makeApp(w), await w.user("ada")];
+    const app = await makeApp(w);
+    const ada = await w.user("ada");
     const { token } = await grantWithTokens(w, app, ada);
     expect(await w.as({ token }).get(groups)).to.include({ status: 200 });
     const answer = await w.as(ada).delete(`/oauth2/tokens?client_id=${app.id}`);

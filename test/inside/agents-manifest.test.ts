@@ -85,7 +85,7 @@ describe("the manifest of an agent", () => {
       },
     ]);
     expect(read.scripts[0]).to.deep.include({ displayName: "Install", timeoutSeconds: 60, logPath: "/tmp/log" });
-    expect(read.logSourceId).not.to.equal(read.scripts[0].logSourceId);
+    expect(read.logSourceId).not.to.equal(read.scripts[0]!.logSourceId);
   });
 
   it("has the task of the workspace", async () => {

@@ -433,7 +433,8 @@ describe("redirects to applications", () => {
     const { ada, client } = await person();
     const there = await startServer(the().database.url, settings);
     try {
-      const [key, other] = [await innerKey(client), await innerKey(client)];
+      const key = await innerKey(client);
+      const other = await innerKey(client);
       const works = async (url: string, token: string) =>
         (await new Client(url, token).post("/graphql", { query: "{ me { id } }" })).status === 200;
       for (const url of [the().url, there.url])
@@ -452,7 +453,7 @@ describe("redirects to applications", () => {
     const endOf = async (token: string) => {
       const { apiKeys } = await client.graphql("{ apiKeys(kind: APPLICATION) { id expiresAt } }");
       const id = token.split("_")[2]!.split("-")[0];
-      return Date.parse(apiKeys.find((each: { id: string }) => each.id === id).expiresAt);
+      return Date.parse(apiKeys.find((each: { id: string }) => each.id === id)!.expiresAt);
     };
     const hour = 3_600_000;
     const { createApiKey } = await client.graphql(
@@ -499,7 +500,7 @@ describe("redirects to applications", () => {
       );
     expect(auditEvents.nodes).to.have.length(1);
     expect(auditEvents.nodes[0]).to.deep.include({ action: "CREATE", actorId: ada.id });
-    expect(auditEvents.nodes[0].diff).to.deep.include({
+    expect(auditEvents.nodes[0]!.diff).to.deep.include({
       scopes: { new: ["application_connect"] },
       host: { new: "audited.apps.example.com" },
     });

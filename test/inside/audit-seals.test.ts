@@ -32,8 +32,8 @@ describe("the seals of the audit log", () => {
     const all = await numbered();
     first = early.map(({ event }) => event.id);
     second = all.slice(early.length).map(({ event }) => event.id);
-    await setTimes(w, "audit_numbers", { event_id: first }, { numbered_at: "-4 d" });
-    await setTimes(w, "audit_numbers", { event_id: second }, { numbered_at: "-2 d" });
+    await setTimes(w, "audit_numbers", { event_id: first }, { numbered_at: "-6 d" });
+    await setTimes(w, "audit_numbers", { event_id: second }, { numbered_at: "-4 d" });
     await w.user("today");
     await numbered();
     expect((await verify(w)).days).to.deep.equal([]);
@@ -79,9 +79,9 @@ describe("the seals of the audit log", () => {
     expect(await faults()).to.deep.equal([changed, null]);
     await setColumns(w, "audit_numbers", { number: a }, { event_id: first[0] });
     await setColumns(w, "audit_numbers", { number: b }, { event_id: first[1] });
-    await setTimes(w, "audit_numbers", { event_id: second[0] }, { numbered_at: "-4 d" });
+    await setTimes(w, "audit_numbers", { event_id: second[0] }, { numbered_at: "-6 d" });
     expect(await faults()).to.deep.equal([changed, null]);
-    await setTimes(w, "audit_numbers", { event_id: second[0] }, { numbered_at: "-2 d" });
+    await setTimes(w, "audit_numbers", { event_id: second[0] }, { numbered_at: "-4 d" });
     expect(await faults()).to.deep.equal([null, null]);
   });
 
@@ -116,5 +116,18 @@ describe("the seals of the audit log", () => {
     await deleteRows(w, "audit_numbers", { event_id: first });
     await deleteRows(w, "audit_days", { day: days[0]!.seal.day });
     expect(await faults()).to.deep.equal([changed]);
+  });
+
+  it("do not hold for the day after one that is gone with its numbers", async () => {
+    const w = the();
+    const all = await numbered();
+    const third = all.map(({ event }) => event.id).filter((id) => !first.includes(id) && !second.includes(id));
+    await setTimes(w, "audit_numbers", { event_id: third }, { numbered_at: "-2 d" });
+    await seal();
+    expect(await faults()).to.deep.equal([changed, null]);
+    const [{ seal: gone }] = (await verify(w)).days as [Awaited<ReturnType<typeof verify>>["days"][number]];
+    await deleteRows(w, "audit_numbers", { event_id: second });
+    await deleteRows(w, "audit_days", { day: gone.day });
+    expect(await faults()).to.deep.equal(["Numbers between it and the day before are gone."]);
   });
 });

@@ -95,7 +95,10 @@ const permissions = [...actionsOf].flatMap(([resource, actions]) =>
   actions.map((action) => ({ resource, action, permission: `${resource}:${action}` as Permission })),
 );
 
-const [me, other, home, away] = ["me", "other", "home", "away"];
+const me = "me";
+const other = "other";
+const home = "home";
+const away = "away";
 const user = (role?: string, more: Partial<UserActor> = {}): UserActor =>
   userActor({
     userId: me,

@@ -52,7 +52,7 @@ describe("the first start", () => {
       groups { nodes { name organization { id } } }
       users { nodes { username } }
       auditEvents { nodes { action resourceType diff } } }`);
-    const [{ id, ...organization }] = found.organizations;
+    const { id, ...organization } = found.organizations[0]!;
     expect(found.organizations).to.have.length(1);
     expect(organization).to.deep.equal({ name: "main", displayName: "Default", isDefault: true });
     expect(found.me).to.deep.equal({ username: "admin", organizationIds: [id], roles: [{ name: "OWNER" }] });

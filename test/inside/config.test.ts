@@ -31,10 +31,8 @@ describe("configuration", () => {
     for (const { name } of durations) {
       const [fault = ""] = faultsOf({ [name]: "soon" });
       expect(fault).to.match(/^\w+ must be .*a duration from \w+ to \w+, in ms, s, m, h or d, not "soon"\.$/);
-      const [named, units] = [
-        fault.match(/\b\d+(?:ms|[smhd])\b/g) ?? [],
-        { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 },
-      ];
+      const named = fault.match(/\b\d+(?:ms|[smhd])\b/g) ?? [];
+      const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
       expect(named, name).to.have.length(2);
       const isRejected = (value: string) =>
         faultsOf({ [name]: value }).some((each) => each.startsWith(`${name} must be`));

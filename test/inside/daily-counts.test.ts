@@ -2,6 +2,7 @@
 // Looks inside: moves the times of rows, since tests cannot wait for days.
 import { expect } from "chai";
 import { withTimeLeft } from "../support/clock.js";
+import { runJob } from "../support/background.js";
 import { makeScimKey, ScimClient } from "../support/scim.js";
 import { type Person, world } from "../support/world.js";
 
@@ -53,6 +54,49 @@ describe("daily counts", () => {
     expect((await read(w.owner)).days).to.have.length(14);
   });
 
+  it("are the same when a job has counted the past days, and change with it", async () => {
+    const w = the();
+    // The server may have counted them by itself.
+    await sql("update deployment set counted_until = null");
+    const [ada, bob] = await w.users("ada", "bob");
+    const other = await w.organization();
+    const builds = [await w.workspace(ada!), await w.workspace(ada!, { organization: other.id })];
+    const old = async (id: string, time: string, status = "succeeded") =>
+      sql(
+        `update provisioner_jobs j set status = $3, created_at = $2
+         from workspace_builds b where b.job_id = j.id and b.workspace_id = $1`,
+        [id, time, status],
+      );
+    await sql("update users set created_at = $2 where id = $1", [ada!.id, `${dayOf(5)}T18:20:00Z`]);
+    await sql("update users set created_at = $2 where id = $1", [bob!.id, `${dayOf(89)}T23:59:59.999Z`]);
+    await old(builds[0]!.id, `${dayOf(3)}T18:29:59Z`);
+    await old(builds[1]!.id, `${dayOf(3)}T18:30:00Z`, "failed");
+    const everywhere = async () => ({
+      utc: await read(w.owner, { days: 90 }),
+      // Its days begin at 18:30 and 18:15.
+      kolkata: await read(w.owner, { days: 30, timeZone: "Asia/Kolkata" }),
+      kathmandu: await read(w.owner, { days: 30, timeZone: "Asia/Kathmandu" }),
+      one: await read(w.owner, { days: 14, organization: other.id }),
+      today: await read(w.owner, { days: 1 }),
+    });
+    const before = await everywhere();
+    expect(before.utc.createdUsers![0]).to.equal(1);
+    await runJob(w.app, "dailyCountsJob");
+    expect(await everywhere()).to.deep.equal(before);
+
+    // What was counted is read, and not the rows: a row that goes stays counted until the next run.
+    await sql("update users set deleted_at = now() where id = any($1)", [[ada!.id, bob!.id]]);
+    expect((await everywhere()).utc).to.deep.equal(before.utc);
+    await runJob(w.app, "dailyCountsJob");
+    expect((await everywhere()).utc, "a run soon after another").to.deep.equal(before.utc);
+    await sql("update deployment set counted_until = counted_until - interval '4 hours'");
+    await runJob(w.app, "dailyCountsJob");
+    const after = await everywhere();
+    expect(after.utc.createdUsers![0]).to.equal(0);
+    expect(after.utc.builds).to.deep.equal(before.utc.builds);
+    await sql("update users set deleted_at = null where id = any($1)", [[ada!.id, bob!.id]]);
+  });
+
   it("begin days in a time zone", async () => {
     const w = the();
     const [ada] = await w.users("ada");
@@ -60,6 +104,7 @@ describe("daily counts", () => {
     const at = async (time: string, timeZone: string) => {
       await sql("update users set created_at = '2000-01-01' where not is_system");
       await sql("update users set created_at = $1 where id = $2", [time, ada!.id]);
+      await sql("update deployment set counted_until = null");
       const { days, createdUsers } = await read(w.owner, { days: 4, timeZone });
       return days.filter((_, index) => createdUsers![index]! > 0);
     };
@@ -128,7 +173,8 @@ describe("daily counts", () => {
 
   it("have events of a SCIM key beside them, which the audit log filters", async () => {
     const w = the();
-    const [first, second] = [await makeScimKey(w), await makeScimKey(w)];
+    const first = await makeScimKey(w);
+    const second = await makeScimKey(w);
     for (const [key, name] of [
       [first, "kim"],
       [second, "lee"],

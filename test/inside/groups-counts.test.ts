@@ -43,19 +43,18 @@ describe("the member count of a group", () => {
         .graphql(`mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`, {
           input: { username, email: `${username}@example.com`, isServiceAccount: true, organizationIds },
         });
-      return createUser.user.id as string;
+      return createUser.user.id;
     });
     return Promise.all(creations);
   }
 
   it("is exact after every change of memberships", async () => {
-    const [here, there] = [await the().organization(), await the().organization()];
+    const here = await the().organization();
+    const there = await the().organization();
     const [ada, bob, cleo] = await accounts(3, [here.id, there.id]);
     expect([await countOf(here), await countOf(there)], "users created").to.deep.equal([3, 3]);
-    const [crew, team] = [
-      await the().group("crew", { organization: here.id }),
-      await the().group("team", { organization: there.id }),
-    ];
+    const crew = await the().group("crew", { organization: here.id });
+    const team = await the().group("team", { organization: there.id });
     await change("updateGroup", { group: crew.id, addUsers: [ada, bob, cleo] });
     await change("updateGroup", { group: team.id, addUsers: [ada, bob], removeUsers: [bob] });
     expect([await countOf(crew), await countOf(team)], "group members added").to.deep.equal([3, 1]);

@@ -17,7 +17,10 @@ import { letPass, setColumns, setTimes } from "../support/tables.js";
 import { eventually } from "../support/watchers.js";
 import { type Anything, startWorld, type World } from "../support/world.js";
 
-const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
+const second = 1_000;
+const minute = 60_000;
+const hour = 3_600_000;
+const day = 86_400_000;
 const at = Date.parse("2026-06-01T12:00:00Z");
 const inTime = (milliseconds: number) => new Date(at + milliseconds).toISOString();
 const here = <Value>(value: Value) => [{ hostname: "a", value }];
@@ -406,7 +409,7 @@ describe("the health of the deployment", () => {
     }
     await mute("CLOCK", until);
     expect((await mute("CLOCK", null)).muteHealthCheck.healthCheck.mutedUntil).to.equal(null);
-    const refused = await mute("CLOCK", until, w.as(auditor!)).catch((error: Anything) => error.code);
+    const refused = await mute("CLOCK", until, w.as(auditor!)).catch((error) => error.code);
     expect(refused).to.equal("FORBIDDEN");
   });
 
@@ -452,7 +455,7 @@ describe("the checks of mail and of the work in the background", () => {
   async function check(code: string): Promise<{ state: string; finding: string }> {
     await runChecks(w.app.services);
     const { healthChecks } = await w.as(w.owner).graphql("{ healthChecks { code state finding } }");
-    return healthChecks.find((each: { code: string }) => each.code === code);
+    return healthChecks.find((each) => each.code === code)!;
   }
   const send = () => w.as(w.owner).post("/api/v2/notifications/test", {});
   it("tell when a mail really arrived, and since when none does", async () => {

@@ -1,6 +1,6 @@
 // What a hint makes a replica do: only the work for what it concerns, however much the replica holds. All replicas receive
 // every hint, so that work which grows with what each of them holds makes revocations cost the more, the more replicas there
-// are. `test/rest/inside/hint-costs.test.ts` measures it.
+// are.
 // Looks inside: caches are filled, and hints counted, without the requests that do so.
 import { expect } from "chai";
 import { ChangingHints } from "../../src/domain/kernel/watching.js";

@@ -8,7 +8,8 @@ import { eventually } from "../support/watchers.js";
 describe("a stopping server", () => {
   it("ends sockets that open while it stops", async () => {
     const lifetimes = new Lifetimes();
-    const [early, late] = [new PassThrough(), new PassThrough()];
+    const early = new PassThrough();
+    const late = new PassThrough();
     for (const socket of [early, late]) lifetimes.begin(socket);
     const before = lifetimes.of(early);
     const drained = lifetimes.drain(60_000);
@@ -20,7 +21,8 @@ describe("a stopping server", () => {
 
   it("does not wait for requests that begin while it stops, however many there are", async () => {
     const lifetimes = new Lifetimes();
-    const [early, late] = [new PassThrough(), new PassThrough()];
+    const early = new PassThrough();
+    const late = new PassThrough();
     lifetimes.begin(early);
     const drained = lifetimes.drain(60_000);
     lifetimes.begin(late);

@@ -31,12 +31,6 @@ interface Row {
   target: Target;
 }
 
-/** Lists of users and of organizations. */
-interface Edges {
-  groups: object;
-  members: object;
-}
-
 describe("lists", () => {
   const the = world();
   let here: string;
@@ -235,10 +229,8 @@ describe("lists", () => {
       const stored = typeof rows === "function" ? await rows(reader) : rows;
       const expected = stored.filter(({ target }) => mayOn(reader.actor, permission, target)).map((row) => row.shown);
       const found = await shown(() => read(reader.client, reader));
-      const [missing, extra] = [
-        expected.filter((row) => !found.includes(row)),
-        found.filter((row) => !expected.includes(row)),
-      ];
+      const missing = expected.filter((row) => !found.includes(row));
+      const extra = found.filter((row) => !expected.includes(row));
       if (missing.length + extra.length > 0) wrong.push({ reader: reader.name, missing, extra });
       seen += found.length;
     });
@@ -366,19 +358,14 @@ describe("lists", () => {
         users(first: 50) { nodes { id organizationIds organizations { id } groups(first: 20) { ${groups} } } }
         organizations { id memberCount members(first: 50) { ${members} } } }`);
       const queries = [
-        ...users.nodes.map(
-          ({ id }: { id: string }) => `groups(first: 20, filter: { hasMember: "${id}" }) { ${groups} }`,
-        ),
+        ...users.nodes.map(({ id }) => `groups(first: 20, filter: { hasMember: "${id}" }) { ${groups} }`),
         ...ids(organizations).map((id) => `organizationMembers(organization: "${id}", first: 50) { ${members} }`),
       ].map((query, n) => `q${n}: ${query}`);
       const roots = Object.values(await client.graphql(`{ ${queries.join(" ")} }`));
-      const edges = [
-        ...users.nodes.map((user: Edges) => user.groups),
-        ...organizations.map((each: Edges) => each.members),
-      ];
+      const edges = [...users.nodes.map((user) => user.groups), ...organizations.map((each) => each.members)];
       expect(edges, name).to.deep.equal(roots);
       for (const user of users.nodes) {
-        const readable = user.organizationIds.filter((id: string) => ids(organizations).includes(id));
+        const readable = user.organizationIds.filter((id) => ids(organizations).includes(id));
         expect(ids(user.organizations), name).to.deep.equal(readable);
         seen.organizations += readable.length;
         seen.groups += user.groups.totalCount;
@@ -467,7 +454,7 @@ describe("lists", () => {
           workspaceOwner,
           webInfo.user,
         ],
-      ) as Referred[];
+      );
       for (const { id, username, account } of referred) {
         expect(username).to.not.equal("");
         if (account?.email !== known.get(id)) wrong.push({ reader: reader.name, id, account });

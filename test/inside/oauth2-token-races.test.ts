@@ -259,7 +259,7 @@ describe("races for tokens of service accounts", () => {
       `mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`,
       { input: { username, email: `${username}@example.com`, isServiceAccount: true } },
     );
-    const account = createUser.user.id as string;
+    const account = createUser.user.id;
     return { client: await makeClient(w, { service_user_id: account }), account };
   }
 

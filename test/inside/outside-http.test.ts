@@ -2,7 +2,7 @@
 // Looks inside: the client for URLs of others, against addresses and responses that no setting of the server leads to.
 import { expect } from "chai";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import ipaddr from "ipaddr.js";
 import { type Fetch, mayCall, OutsideError, type OutsideOptions, outsideFetch } from "../../src/infrastructure/http.js";
 
@@ -181,6 +181,25 @@ describe("outgoing calls", () => {
     const answer = await turning(`http://rebound.example:${port}/`);
     expect([answer.status, await answer.text(), asked]).to.deep.equal([200, `rebound.example:${port}`, 1]);
     await refused(`http://rebound.example:${port}/`, turning);
+  });
+
+  it("use a connection again if callers ask for it, after the same checks, and open another if the server has closed it", async () => {
+    const sockets = new Set<Socket>();
+    const { port, requests } = await receiver(({ socket }, response) => {
+      sockets.add(socket);
+      response.end("here");
+    });
+    let addresses = ["127.0.0.1"];
+    const fetch = within({ resolve: async () => addresses, keepsConnections: 60_000 });
+    const call = async () => (await fetch(`http://kept.example:${port}/`, { method: "POST", body: "x" })).text();
+    expect([await call(), await call(), sockets.size]).to.deep.equal(["here", "here", 1]);
+    addresses = ["10.0.0.5"];
+    await refused(`http://kept.example:${port}/`, fetch);
+    addresses = ["127.0.0.1"];
+    // In this turn, the client has not noticed it.
+    for (const socket of sockets) socket.resetAndDestroy();
+    expect([await call(), sockets.size, requests.length]).to.deep.equal(["here", 2, 3]);
+    for (const socket of sockets) socket.destroy();
   });
 
   it("reach the origins that the operator names, but no internal address through their redirects", async () => {

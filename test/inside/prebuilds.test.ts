@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { prebuild } from "../support/background.js";
 import { doBuild, endBuild } from "../support/builds.js";
 import { echo, endImport, makeTemplate } from "../support/templates.js";
-import { type Anything, type Person, type World, world } from "../support/world.js";
+import { type Person, type World, world } from "../support/world.js";
 
 const path = "/api/v2/prebuilds/settings";
 const read = "{ prebuildsSettings { reconciliationPaused } }";
@@ -151,12 +151,12 @@ describe("prebuilt workspaces", () => {
     ],
     presets: [{ name: "big", parameters: { size }, prebuilds }],
   });
-  const presetOf = async (template: string): Promise<Anything> =>
+  const presetOf = async (template: string) =>
     (
       await owner().graphql(
         `{ template(id: "${template}") { activeVersion { presets { id prebuildStatus lastInvalidatedAt } } } }`,
       )
-    ).template.activeVersion.presets[0];
+    ).template.activeVersion.presets[0]!;
   const createFrom = async (person: Person, template: string, presetId: string, parameters: object[] = []) =>
     (
       await the()
@@ -165,7 +165,7 @@ describe("prebuilt workspaces", () => {
           `mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id name } workspaceBuild { transition } } }`,
           { input: { templateId: template, presetId, name: `w${Date.now()}`, parameters } },
         )
-    ).createWorkspace.workspace as { id: string; name: string };
+    ).createWorkspace.workspace;
 
   it("are made as a preset asks, claimed once each, and made again", async () => {
     const [ada, bob, eve] = await the().users("ada", "bob", "eve");
@@ -230,7 +230,7 @@ describe("prebuilt workspaces", () => {
          (select w.id from workspaces w where w.template_id = $1)`,
       [id],
     );
-    return { id, version, presetId: (await presetOf(id)).id as string };
+    return { id, version, presetId: (await presetOf(id)).id };
   };
 
   it("are not claimed beyond the quota of their new owner, nor is another workspace made instead", async () => {
@@ -238,7 +238,8 @@ describe("prebuilt workspaces", () => {
     const { defaultOrganization: everyone } = the();
     await allow(everyone, 0);
     const { id, version, presetId } = await readyPool(2, 4);
-    const [pool, former] = [await workspacesOf(id), await quotaOf(ada!)];
+    const pool = await workspacesOf(id);
+    const former = await quotaOf(ada!);
     expect(former).to.deep.equal({ budget: 0, credits_consumed: 0 });
 
     const input = { templateId: id, presetId, name: "mine" };
@@ -370,7 +371,7 @@ describe("prebuilt workspaces", () => {
     expect((await presetOf(id)).prebuildStatus).to.equal("HARD_LIMITED");
     expect(await fail()).to.equal(false);
     const { inboxNotifications } = await the().as(admin).graphql("{ inboxNotifications { nodes { title } } }");
-    const titles = inboxNotifications.nodes.map(({ title }: Anything) => title);
+    const titles = inboxNotifications.nodes.map(({ title }) => title);
     expect(titles.filter((title: string) => title === `Prebuilding big of ${name} stopped`)).to.have.length(1);
 
     const { createTemplateVersion } = await owner().graphql(

@@ -35,10 +35,15 @@ const ownPayloads = [
   "CreateUserPayload",
   "ChangePasswordPayload",
   "ConfirmAuthenticatorPayload",
+  "ConfirmPasskeyPayload",
   "ConvertLoginPayload",
+  "ForgetDevicePayload",
   "LoginPayload",
+  "LoginWithPasskeyPayload",
   "RegenerateRecoveryCodesPayload",
   "RemoveAuthenticatorPayload",
+  "RemovePasskeyPayload",
+  "UpdatePasskeyPayload",
   "UpdateProfilePayload",
 ];
 

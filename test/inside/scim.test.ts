@@ -48,7 +48,8 @@ describe("SCIM in the dialect of the contract", () => {
     const operations = await scim.change(path, { op: "replace", path: "active", value: false });
     expect(operations.body).to.include({ status: "suspended" });
 
-    const [known, unknown] = [await scim.get(path), await scim.get(`/Users/${w().defaultOrganization}`)];
+    const known = await scim.get(path);
+    const unknown = await scim.get(`/Users/${w().defaultOrganization}`);
     expect(known).to.include({ status: 404 });
     expect(known.body).to.deep.equal(unknown.body);
     const listed = await scim.find("/Users", `externalId eq "${user.externalId}"`);
@@ -58,7 +59,8 @@ describe("SCIM in the dialect of the contract", () => {
 
   it("updates the user with the externalId or the email, and rejects a userName of another one", async () => {
     const scim = await scimClient(w(), {}, "Authorizaiton");
-    const [ada, bob] = [newScimUser(), newScimUser()];
+    const ada = newScimUser();
+    const bob = newScimUser();
     const { body: made } = await scim.post("/Users", ada);
     const again = await scim.post("/Users", { ...ada, externalId: undefined, name: { familyName: "King" } });
     expect(again).to.include({ status: 200 });
@@ -143,7 +145,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
     );
     expect(made.map(({ status }) => status)).to.deep.equal(Array<number>(10).fill(201));
     const search = `{ users(filter: { search: "same-part" }) { nodes { username } } }`;
-    const { nodes } = (await w().as(w().owner).graphql(search)).users as { nodes: Array<{ username: string }> };
+    const { nodes } = (await w().as(w().owner).graphql(search)).users;
     const expected = ["same-part", ...Array.from({ length: 9 }, (_, n) => `same-part-${n + 2}`)];
     expect(nodes.map(({ username }) => username)).to.have.members(expected);
   });
@@ -152,7 +154,8 @@ describe("SCIM in the dialect of RFC 7644", () => {
     const ada = await w().user("ada");
     const other = await startServer(w().database.url);
     try {
-      const [here, there] = [w().as(ada), new Client(other.url, ada.token)];
+      const here = w().as(ada);
+      const there = new Client(other.url, ada.token);
       for (const client of [here, there]) expect(await client.graphql("{ me { id } }")).to.be.an("object");
       expect(await scim.change(`/Users/${ada.id}`, { op: "replace", value: { active: "False" } })).to.include({
         status: 200,
@@ -331,7 +334,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect((await scim.find("/Users", `id eq "${body.id}"`)).body).to.include({ totalResults: 0 });
     const account = await w().as(w().owner).graphql(`{ user(user: "${body.id}") { status scim { deprovisionedAt } } }`);
     expect(account.user.status).to.equal("SUSPENDED");
-    expect(account.user.scim[0].deprovisionedAt).to.be.a("string");
+    expect(account.user.scim[0]!.deprovisionedAt).to.be.a("string");
     const { userName, emails } = newScimUser();
     const revived = await scim.post("/Users", { ...user, userName, emails });
     expect(revived).to.include({ status: 201 });
@@ -339,8 +342,10 @@ describe("SCIM in the dialect of RFC 7644", () => {
   });
 
   it("keeps the links of sources apart", async () => {
-    const [one, two] = [await scimClient(w(), { source: "one" }), await scimClient(w(), { source: "two" })];
-    const [ada, bob] = [newScimUser({ externalId: "7" }), newScimUser({ externalId: "7" })];
+    const one = await scimClient(w(), { source: "one" });
+    const two = await scimClient(w(), { source: "two" });
+    const ada = newScimUser({ externalId: "7" });
+    const bob = newScimUser({ externalId: "7" });
     const made = await one.post("/Users", ada);
     expect(await two.post("/Users", bob)).to.include({ status: 201 });
     const rival = await one.post("/Users", { ...newScimUser(), externalId: "7" });
@@ -413,6 +418,9 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect(await scim.post("/Groups", { displayName: "eVERYONE" })).to.include({ status: 409 });
     const { body: user } = await inside.post("/Users", newScimUser());
     const { body: made } = await scim.post("/Groups", { displayName: "Joined", members: [{ value: user.id }] });
+    const rename = { op: "replace", path: "displayName", value: "everyone" };
+    expect(await scim.change(`/Groups/${made.id}`, rename)).to.include({ status: 409 });
+    expect(await scim.put(`/Groups/${made.id}`, { displayName: "Everyone" })).to.include({ status: 409 });
     const { organizationIds } = (await w().as(w().owner).graphql(`{ user(user: "${user.id}") { organizationIds } }`))
       .user;
     expect(organizationIds).to.have.members([elsewhere.id, w().defaultOrganization]);
@@ -635,7 +643,8 @@ describe("SCIM that does not change usernames", () => {
   it("gives users other userNames, but none by which another user is known", async () => {
     const scim = await scimClient(w());
     const bob = await w().user("bob");
-    const [first, second] = [newScimUser({ userName: "first" }), newScimUser({ userName: "second" })];
+    const first = newScimUser({ userName: "first" });
+    const second = newScimUser({ userName: "second" });
     const { id } = (await scim.post("/Users", first)).body;
     await scim.post("/Users", second);
     const rename = (value: string) => scim.change(`/Users/${id}`, { op: "replace", path: "userName", value });

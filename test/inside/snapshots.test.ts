@@ -132,7 +132,8 @@ describe("recently read values", () => {
     const { finish, values } = slowReads();
     const reading = ["hers", "his"].map((key) => values.read(key));
     for (const tag of ["carl", "ada", "dora"]) values.drop(tag);
-    const [hers, his] = [{ tag: "ada" }, { tag: "bob" }];
+    const hers = { tag: "ada" };
+    const his = { tag: "bob" };
     finish[0]!(hers);
     finish[1]!(his);
     await Promise.all(reading);

@@ -61,7 +61,7 @@ describe("the conversation of a task", () => {
     writtenAt: new Date(clock++).toISOString(),
   });
 
-  const read = async (id: string, page = "", who = as): Promise<Anything> =>
+  const read = async (id: string, page = "", who = as) =>
     (
       await who.graphql(
         `query($id: String!) { task(task: $id) { currentState { state message } conversation { protocol state stateMessage
@@ -71,9 +71,7 @@ describe("the conversation of a task", () => {
       )
     ).task;
   const said = async (id: string) =>
-    (await read(id)).conversation.messages.nodes.map((each: Anything) =>
-      each.parts.map((part: Anything) => part.text).join(),
-    );
+    (await read(id)).conversation.messages.nodes.map((each) => each.parts.map((part) => part.text).join());
   const decide = (id: string, requestId: string, optionId: string, who = as) =>
     who.graphql(
       "mutation($input: DecideTaskPermissionInput!) { decideTaskPermission(input: $input) { task { id } } }",
@@ -95,7 +93,7 @@ describe("the conversation of a task", () => {
       },
     );
   const actionsOf = (token: string, id: string, at: Pick<World, "url"> = the()) =>
-    watch<Anything>(
+    watch(
       at,
       stage.agent(token),
       "subscription($id: UUID!) { taskActionRequested(taskId: $id) { id kind requestId optionId } }",
@@ -131,12 +129,12 @@ describe("the conversation of a task", () => {
     expect(currentState).to.deep.equal({ state: "WORKING", message: "Working." });
     const { nodes, totalCount } = conversation.messages;
     expect(totalCount).to.equal(3);
-    expect(nodes.map(({ role, isCut, buildNumber }: Anything) => [role, isCut, buildNumber])).to.deep.equal([
+    expect(nodes.map(({ role, isCut, buildNumber }) => [role, isCut, buildNumber])).to.deep.equal([
       ["USER", false, 1],
       ["AGENT", true, 1],
       ["AGENT", false, 1],
     ]);
-    expect(nodes[1].parts).to.deep.equal([
+    expect(nodes[1]!.parts).to.deep.equal([
       {
         __typename: "ToolCallPart",
         toolCallId: "call-1",
@@ -156,7 +154,7 @@ describe("the conversation of a task", () => {
       { __typename: "ToolResultPart", toolCallId: "call-1", text: "Gone", isError: true },
       { __typename: "InterruptPart", reason: "Enough" },
     ]);
-    expect(nodes[2].parts).to.deep.equal([{ __typename: "TextPart", text: "Done" }]);
+    expect(nodes[2]!.parts).to.deep.equal([{ __typename: "TextPart", text: "Done" }]);
     const first = (await read(task.id, "first: 2")).conversation.messages;
     expect(first.pageInfo.hasNextPage).to.equal(true);
     const rest = (await read(task.id, `first: 2, after: "${first.pageInfo.endCursor}"`)).conversation.messages;
@@ -168,7 +166,8 @@ describe("the conversation of a task", () => {
   it("replaces messages by their keys, and continues after a pause", async () => {
     const { task, token } = await stage.active(ada);
     await stage.converse(token, task.id);
-    const [hello, hi] = [text("1", "USER", "Hello"), text("2", "AGENT", "H")];
+    const hello = text("1", "USER", "Hello");
+    const hi = text("2", "AGENT", "H");
     await stage.tell(token, task.id, { sessionId: "s-1", messages: [hello, hi] });
     await stage.tell(token, task.id, { messages: [hello, { ...hi, parts: [{ kind: "TEXT", text: "Hi" }] }] });
     const before = (await read(task.id)).conversation.messages.nodes;
@@ -208,7 +207,7 @@ describe("the conversation of a task", () => {
     const { conversation } = await read(task.id);
     expect(conversation.omittedCount).to.equal(10);
     expect(conversation.messages.nodes).to.have.length(1000);
-    expect(conversation.messages.nodes[0].parts[0].text).to.equal("m10");
+    expect(conversation.messages.nodes[0]!.parts[0]!.text).to.equal("m10");
     // A program that lists its whole conversation again does not bring back what was left out.
     await stage.tell(token, task.id, { messages: all.slice(0, 20) });
     expect((await said(task.id)).slice(0, 2)).to.deep.equal(["m10", "m11"]);
@@ -291,19 +290,19 @@ describe("the conversation of a task", () => {
       expect(outcomes).to.have.members(["CONFLICT", "CONFLICT", "none"]);
       await there.received(1);
       expect(there.events[0]).to.include({ kind: "DECISION", requestId: "q1", optionId: "yes" });
-      const { id } = there.events[0];
+      const { id } = there.events[0]!;
       await stage.tell(token, task.id, {
         state: "WORKING",
         messages: [question("1", "q1", { optionId: "yes" })],
         finishedActionIds: [id],
       });
       there.close();
-      const part = (await read(task.id)).conversation.messages.nodes[0].parts[1];
+      const part = (await read(task.id)).conversation.messages.nodes[0]!.parts[1];
       expect(part).to.include({ optionId: "yes", isCanceled: false });
       expect(await codeOf(decide(task.id, "q1", "no"))).to.equal("CONFLICT");
       const audited = `query($id: String) { auditEvents(filter: { resourceId: $id }) { nodes { action } } }`;
       const { nodes } = (await the().as(the().owner).graphql(audited, { id: task.id })).auditEvents;
-      const decisions = nodes.filter(({ action }: Anything) => action === "AUTHORIZE" || action === "DENY");
+      const decisions = nodes.filter(({ action }) => action === "AUTHORIZE" || action === "DENY");
       expect(decisions).to.deep.equal([{ action: "AUTHORIZE" }]);
     });
 
@@ -340,7 +339,7 @@ describe("the conversation of a task", () => {
       const next = await resume(task.id);
       await stage.converse(next, task.id);
       expect(await codeOf(decide(task.id, "q1", "yes"))).to.equal("CONFLICT");
-      const part = (await read(task.id)).conversation.messages.nodes[0].parts[1];
+      const part = (await read(task.id)).conversation.messages.nodes[0]!.parts[1];
       expect(part).to.include({ optionId: null, isCanceled: true });
       expect(await codeOf(stage.tell(token, task.id, {}))).to.equal("UNAUTHENTICATED");
     });
@@ -379,7 +378,7 @@ describe("the conversation of a task", () => {
     const query = `subscription($id: UUID!, $since: Int) { taskConversationChanged(id: $id, since: $since) {
       conversation { state revision } messages { id ${parts} } } }`;
     const follow = (id: string, since?: number, who: Pick<Person, "token"> = ada) =>
-      watch<Anything>(the(), the().as(who), query, { id, since });
+      watch(the(), the().as(who), query, { id, since });
     const textsOf = ({ events }: { events: Anything[] }) =>
       events.flatMap(({ messages }) => messages.map((each: Anything) => each.parts[0].text));
 
@@ -394,7 +393,7 @@ describe("the conversation of a task", () => {
       await stage.tell(token, task.id, { messages: [text("2", "AGENT", "Two")] });
       await eventually(() => textsOf(followed).at(-1) === "Two", "the changed message");
       await stage.tell(token, task.id, { state: "IDLE" });
-      await eventually(() => followed.events.at(-1).conversation.state === "IDLE", "the state without a message");
+      await eventually(() => followed.events.at(-1)!.conversation.state === "IDLE", "the state without a message");
       expect(textsOf(followed)).to.deep.equal(["Tw", "Two"]);
       followed.close();
     });
@@ -412,7 +411,7 @@ describe("the conversation of a task", () => {
       expect(textsOf(followed)).to.deep.equal(all.map(({ parts: [part] }) => part!.text));
       const [first] = followed.events;
       followed.close();
-      const resumed = follow(task.id, first.conversation.revision);
+      const resumed = follow(task.id, first!.conversation.revision);
       await eventually(() => textsOf(resumed).includes("m119"), "the rest");
       expect(textsOf(resumed)).to.include.members(all.slice(50).map(({ parts: [part] }) => part!.text));
       resumed.close();

@@ -216,7 +216,7 @@ describe("tokens", () => {
 
       const expiresAt = new Date(Date.now() + hour).toISOString();
       const maker = await makeKey(w.owner, { name: "maker", scopes: ["api_key:create", "group:read"], expiresAt });
-      const asMaker = { ...w.owner, token: maker.token as string };
+      const asMaker = { ...w.owner, token: maker.token };
       const made = await makeKey(asMaker, { name: "made" });
       expect(made.apiKey).to.deep.include({ scopes: ["api_key:create", "group:read"], expiresAt });
       expect((await makeKey(asMaker, { name: "narrow", scopes: ["group:*"] })).apiKey.scopes).to.deep.equal([

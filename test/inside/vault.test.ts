@@ -25,7 +25,8 @@ const vaultWith = (...keys: EncryptionKey[]) => {
 const place: Place = { table: "user_secrets", column: "value", rowId: "row-1", ownerId: "ada" };
 
 describe("the vault", () => {
-  const [k1, k2] = [key("k1"), key("k2")];
+  const k1 = key("k1");
+  const k2 = key("k2");
   const vault = vaultWith(k1, k2);
 
   for (const plain of ["", "x", "p\u{1f511}ä\n", "long ".repeat(5_000)]) {
@@ -39,7 +40,8 @@ describe("the vault", () => {
   }
 
   it("never produces the same ciphertext twice", () => {
-    const [one, other] = [vault.seal(place, "same"), vault.seal(place, "same")];
+    const one = vault.seal(place, "same");
+    const other = vault.seal(place, "same");
     expect(one.nonce.equals(other.nonce)).to.equal(false);
     expect(one.ciphertext.equals(other.ciphertext)).to.equal(false);
   });

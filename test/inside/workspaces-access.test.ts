@@ -267,7 +267,7 @@ describe("access to workspaces", () => {
     const { workspace } = await runningBox(w(), ada!, template.id);
     const read = `query($id: UUID!) { workspace(id: $id) { latestBuild { resources { metadata { key value } } } } }`;
     const valuesFor = async (by: { token: string }) =>
-      (await w().as(by).graphql(read, { id: workspace.id })).workspace.latestBuild.resources[0].metadata.map(
+      (await w().as(by).graphql(read, { id: workspace.id })).workspace.latestBuild.resources[0]!.metadata.map(
         ({ value }: { value: string }) => value,
       );
     expect(await valuesFor(ada!)).to.deep.equal(["hidden", "eu"]);

@@ -75,8 +75,7 @@ describe("steward open, ssh, and port-forward", () => {
     const query = "query($id: UUID!) { templateVersion(id: $id) { isImported } }";
     await eventually(
       async () =>
-        (await w.as(w.owner).graphql(query, { id: createTemplate.templateVersion.id })).templateVersion
-          .isImported as boolean,
+        (await w.as(w.owner).graphql(query, { id: createTemplate.templateVersion.id })).templateVersion.isImported,
       "the import",
       timeout,
     );

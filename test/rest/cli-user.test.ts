@@ -539,7 +539,7 @@ describe("the commands of users", () => {
     async function secretValue(): Promise<string> {
       const workspace = await w.workspace(ada);
       const { agentManifest } = await w.as(workspace.agent).graphql("{ agentManifest { secretEnv { name value } } }");
-      return agentManifest.secretEnv.find((each: Anything) => each.name === "API_TOKEN").value;
+      return agentManifest.secretEnv.find((each) => each.name === "API_TOKEN")!.value;
     }
 
     it("are deleted", async () => {

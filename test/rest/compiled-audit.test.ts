@@ -14,7 +14,7 @@ import { insertGrant, makeApp } from "../support/oauth2.js";
 import { newKey, serve } from "../support/provisioners.js";
 import { setColumns } from "../support/tables.js";
 import { eventually } from "../support/watchers.js";
-import { type Anything, Client, type World } from "../support/world.js";
+import { Client, type World } from "../support/world.js";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -43,7 +43,7 @@ interface Story {
 }
 
 /** Runs a mutation with an input as the owner, or as another client. Returns its payload. */
-async function change(w: World, name: string, input: object, selection = "__typename", by?: Client): Promise<Anything> {
+async function change(w: World, name: string, input: object, selection = "__typename", by?: Client) {
   const type = `${name[0]!.toUpperCase()}${name.slice(1)}Input!`;
   const document = `mutation($input: ${type}) { ${name}(input: $input) { ${selection} } }`;
   return (await (by ?? w.as(w.owner)).graphql(document, { input }))[name];
@@ -230,7 +230,7 @@ const stories: Record<string, Story> = {
       const { provisionerDaemons } = await w
         .as(w.owner)
         .graphql(`{ provisionerDaemons(organization: "default") { id name } }`);
-      const { id } = provisionerDaemons.find(({ name }: Anything) => name === "to-be-deleted");
+      const { id } = provisionerDaemons.find(({ name }) => name === "to-be-deleted")!;
       await change(w, "deleteProvisionerDaemon", { id });
       daemon.close();
       return id;
@@ -438,7 +438,7 @@ const stories: Record<string, Story> = {
     actions: ["update"],
     play: async (w) => {
       const { notificationTemplates } = await w.as(w.owner).graphql("{ notificationTemplates { id } }");
-      const { id } = notificationTemplates[0];
+      const { id } = notificationTemplates[0]!;
       await change(w, "updateNotificationTemplateMethod", { template: id, method: "WEBHOOK" });
       return id;
     },
@@ -447,7 +447,7 @@ const stories: Record<string, Story> = {
     actions: ["update"],
     play: async (w) => {
       const { notificationTemplates } = await w.as(w.owner).graphql("{ notificationTemplates { id } }");
-      const choices = [{ template: notificationTemplates[0].id, disabled: true }];
+      const choices = [{ template: notificationTemplates[0]!.id, disabled: true }];
       await change(w, "updateNotificationPreferences", { choices });
       return w.owner.id;
     },

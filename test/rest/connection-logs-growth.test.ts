@@ -12,7 +12,8 @@ const connections = 2;
 
 describe(`a connection log of ${rows} rows`, () => {
   const the = world({ STEWARD_DATABASE_POOL: String(connections) });
-  const [workspace, connection] = [newId(), newId()];
+  const workspace = newId();
+  const connection = newId();
   let organization: { id: string; name: string };
   let admin: Person;
   let visitor: Person;
@@ -37,7 +38,8 @@ describe(`a connection log of ${rows} rows`, () => {
 
   it("is not read as a whole, however often a page is requested", async () => {
     const w = the();
-    const [all, own] = [w.as(w.owner), w.as(admin)];
+    const all = w.as(w.owner);
+    const own = w.as(admin);
     const pages: Array<[client: typeof all, search: string, offset?: number]> = [
       [all, ""],
       [all, "", 500],

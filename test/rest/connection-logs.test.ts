@@ -96,9 +96,9 @@ describe("the connection log", () => {
       }
       const { nodes, totalCount } = (await client.graphql(connectionLogs, { q: `workspace_id:${id}`, first: 1000 }))
         .connectionLogs;
-      expect(nodes.map((node: Row) => node.id)).to.deep.equal(body.connection_logs.map((row: Row) => row.id));
+      expect(nodes.map((node) => node.id)).to.deep.equal(body.connection_logs.map((row: Row) => row.id));
       expect([totalCount, body.count]).to.deep.equal([nodes.length, nodes.length]);
-      return nodes.some((node: Row) => node.id === mine.id) ? (nodes.length > 1 ? "all" : "own") : "none";
+      return nodes.some((node) => node.id === mine.id) ? (nodes.length > 1 ? "all" : "own") : "none";
     };
     const roles = (...names: string[]) => ({ roles: names.map((name) => `organization-${name}`) });
     expect(await seen({ siteRoles: ["owner"] })).to.equal("all");
@@ -116,7 +116,8 @@ describe("the connection log", () => {
 
   it("counts up to 2000, and reports the cap", async () => {
     const w = the();
-    const [many, few] = [newId(), newId()];
+    const many = newId();
+    const few = newId();
     await store(
       w,
       Array.from({ length: 2_500 }, (_, n) => rowOf(w, { workspace_id: n < 7 ? few : many })),
@@ -257,9 +258,11 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, () => {
     const within = some(organizations);
     const types = some([...sessions, "workspace_app", "port_forwarding"]);
     const statuses = some(["ongoing", "completed"]);
-    const [boxes, links] = [some([...workspaces, newId()]), some([...connections, newId()])];
+    const boxes = some([...workspaces, newId()]);
+    const links = some([...connections, newId()]);
     const times = some(rows.map(({ connect_time: time }) => time));
-    const [earliest, latest] = [times.toSorted()[0]!, times.toSorted().at(-1)!];
+    const earliest = times.toSorted()[0]!;
+    const latest = times.toSorted().at(-1)!;
     const statusOf = ({ connection_id: id, disconnect_time: end }: Row) => id && (end ? "completed" : "ongoing");
     return [
       [
@@ -321,7 +324,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, () => {
       const read: string[][] = [];
       for (let page: { startCursor: string; endCursor: string } | undefined; read.flat().length <= ids.length;) {
         const { nodes, pageInfo } = (await client.graphql(connectionLogs, { q, ...variables(page) })).connectionLogs;
-        read.push(nodes.map((node: Row) => node.id));
+        read.push(nodes.map((node) => node.id));
         if (
           !("before" in variables(page) || "last" in variables(page) ? pageInfo.hasPreviousPage : pageInfo.hasNextPage)
         )
@@ -338,7 +341,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, () => {
     const { nodes } = (await client.graphql(connectionLogs, { q, first: 3, after: middle, offset: 1 })).connectionLogs;
     const at = ids.indexOf(middle) + 2;
     expect(
-      nodes.map((node: Row) => node.id),
+      nodes.map((node) => node.id),
       q,
     ).to.deep.equal(ids.slice(at, at + 3));
   }

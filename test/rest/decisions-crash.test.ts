@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { watch } from "../support/agents.js";
 import { spawnServer } from "../support/process.js";
 import { type TaskStage, withTasks } from "../support/tasks.js";
-import { type Anything, Client, world } from "../support/world.js";
+import { Client, world } from "../support/world.js";
 
 describe("a decision about a permission of a task", () => {
   const the = world();
@@ -44,7 +44,7 @@ describe("a decision about a permission of a task", () => {
     server.child.kill("SIGKILL");
     await server.ended;
     for (const _ of [1, 2]) {
-      const actions = watch<Anything>(
+      const actions = watch(
         the(),
         stage.agent(token),
         "subscription($id: UUID!) { taskActionRequested(taskId: $id) { kind requestId optionId } }",

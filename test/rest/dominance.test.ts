@@ -314,7 +314,8 @@ describe("dominance", () => {
     });
 
     it("never lets both a removal and a concurrent promotion succeed", async () => {
-      const [remove, promote] = [verbs.removing!, verbs["granting organization-admin alone"]!];
+      const remove = verbs.removing!;
+      const promote = verbs["granting organization-admin alone"]!;
       for (let round = 0; round < 20; round++) {
         const made = await victim(false);
         const outcomes = await Promise.all([

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { execFile } from "node:child_process";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
-import { toThisMachine } from "../support/event-receiver.js";
+import { signedBy, toThisMachine } from "../support/event-receiver.js";
 import { freePort } from "../support/ports.js";
 import { eventually } from "../support/watchers.js";
 import { world } from "../support/world.js";
@@ -61,6 +61,17 @@ describe("docs/events.md", () => {
       expect((await send(forged)).status).to.equal(401);
       await w.group("documented");
       await eventually(() => output.includes("group.create\n"), "it receives the event", 15_000);
+      // A message that is sent again, as the server does and as an eavesdropper may, has no effect; an old one is rejected.
+      const replayed = (id: string, seconds: number) => {
+        const headers = { "webhook-id": id, "webhook-timestamp": String(Number(now) + seconds) };
+        const text = JSON.stringify({ type: `replayed.${id}` });
+        const signature = signedBy(secret, { id, headers, text, body: undefined });
+        return fetch(url, { method: "POST", body: text, headers: { ...headers, "webhook-signature": signature } });
+      };
+      for (const seconds of [0, 0, 1]) expect((await replayed("again", seconds)).status).to.equal(204);
+      expect((await replayed("old", -600)).status).to.equal(401);
+      await eventually(() => output.includes("replayed.again\n"), "it is printed");
+      expect(output.match(/replayed/g)).to.have.lengthOf(1);
     } finally {
       receiver.kill();
       await rm(directory, { recursive: true });
@@ -73,7 +84,7 @@ describe("docs/events.md", () => {
       .graphql("{ eventTypes { name version description schema example } }");
     const [example, schema] = blocks("json").map((block) => JSON.parse(block) as Record<string, unknown>);
     const known = eventTypes.find(({ name }: { name: string }) => name === example!.type);
-    expect({ example, schema }).to.deep.equal({ example: known.example, schema: known.schema });
+    expect({ example, schema }).to.deep.equal({ example: known!.example, schema: known!.schema });
     const ajv = new Ajv2020({ formats: { "date-time": true, uuid: true } });
     const rows = [...page.matchAll(/^\| `(.*?)` +\| (\d+) +\| (.*?) +\|$/gm)].map(([, ...cells]) => cells);
     expect(rows).to.deep.equal(

@@ -32,7 +32,7 @@ describe("ten thousand events that wait for a dead endpoint", () => {
     await w.group("first");
     await eventually(async () => (await readEndpoint(owner, id)).failingSince !== null, "it fails", 15_000);
     await copyAuditEvent(w, { resourceType: "group", label: "first", count: most - 1 });
-    const queued = async () => (await readEndpoint(owner, id)).queuedCount as number;
+    const queued = async () => (await readEndpoint(owner, id)).queuedCount;
     await eventually(async () => (await queued()) === most, "all wait", 120_000);
     // More than the queue of the dead endpoint takes.
     await w.group("beyond");

@@ -50,7 +50,7 @@ describe("the explorers", () => {
     await page.locator("#bar").getByRole("link", { name: "Sign in" }).click();
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password").fill(userPassword);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.waitForURL(home + pathname + search);
     expect(await bar()).to.contain(`Signed in as ${username}.`);
   };
@@ -251,7 +251,8 @@ describe("the explorers", () => {
         const files = [...(body as string).matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, file]) => file!);
         expect(files.length).to.be.at.least(3);
         for (const file of files) {
-          const [mine, anyones] = [await the().nobody.get(file, { cookie }), await the().nobody.get(file)];
+          const mine = await the().nobody.get(file, { cookie });
+          const anyones = await the().nobody.get(file);
           expect(mine.headers.get("cache-control")).to.include("immutable");
           expect(mine.body).to.equal(anyones.body).and.not.contain(csrfIn(body)!);
         }

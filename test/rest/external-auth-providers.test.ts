@@ -324,7 +324,8 @@ describe("providers", () => {
       ...externalAuth(lab.provider({ id: "first" }), lab.provider()),
       ...trusting(new Vendor()),
     });
-    const [client, limited] = [w.as(w.owner), new Client(unlicensed.url, w.owner.token)];
+    const client = w.as(w.owner);
+    const limited = new Client(unlicensed.url, w.owner.token);
     await link(client);
     await link(limited, "first");
     expect((await limited.get(`${api}/first`)).body.authenticated).to.equal(true);

@@ -29,7 +29,7 @@ describe("members", () => {
       usernames(page.nodes.map(({ user }) => user));
     expect(first.totalMemberCount).to.equal(5001);
     expect(shown(first.start)).to.deep.equal(names.slice(1, 3));
-    expect(first.start.nodes[0].addedAt).to.match(/^\d{4}-.*Z$/);
+    expect(first.start.nodes[0]!.addedAt).to.match(/^\d{4}-.*Z$/);
     expect(shown(first.middle)).to.deep.equal(names.slice(8, 10));
     expect(shown(first.end)).to.deep.equal(names.slice(-2));
     expect(shown(first.before)).to.deep.equal([names[8]]);

@@ -63,7 +63,7 @@ const requests: Record<Exclude<Path, "a job that a daemon takes">, (w: World) =>
       `mutation { createUser(input: { username: "robot", email: "robot@example.com", isServiceAccount: true }) {
          user { id } } }`,
     );
-    const client = await makeClient(w, { service_user_id: createUser.user.id as string });
+    const client = await makeClient(w, { service_user_id: createUser.user.id });
     const form = { grant_type: "client_credentials", ...credentials(client) };
     return warm(async () => ok(await sendForm(w, "tokens", form)));
   },

@@ -47,7 +47,8 @@ describe("a sign-in", () => {
     const app = await startServer(w.database.url, { ...usualHashes, STEWARD_HASH_CONCURRENCY: "1" });
     try {
       const seen = countHashes(app);
-      const [nobody, owner] = [new Client(app.url), new Client(app.url, w.owner.token)];
+      const nobody = new Client(app.url);
+      const owner = new Client(app.url, w.owner.token);
       const flood = Promise.all(
         Array.from({ length: 400 }, (_, nr) =>
           nobody.post(path, { email: `user-${nr}@example.com`, password: "wrong" }),

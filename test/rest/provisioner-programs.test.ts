@@ -278,13 +278,17 @@ describe("npm run provisioner", () => {
     });
   });
 
-  it("runs as a user without a name, as in a container", async function () {
+  it("runs as a user without a name, as in a container, beside data of a server that it may not read", async function () {
     if (!isRoot) this.skip();
     const account = { uid: 61_100, gid: 61_100 };
     const data = join(directory, "data");
     await mkdir(data);
     await chown(data, account.uid, account.gid);
-    const daemon = run("dist/provisioner/main.js", [], settings(), { account });
+    // As that of a server in the same clone, started by root.
+    const closed = { STEWARD_DATA_DIR: join(directory, "server") };
+    await mkdir(join(closed.STEWARD_DATA_DIR, "postgres", "18"), { recursive: true });
+    await chmod(closed.STEWARD_DATA_DIR, 0o700);
+    const daemon = run("dist/provisioner/main.js", [], { ...settings(), ...closed }, { account });
     await prints(daemon, "Connected.");
     expect(daemon.output()).to.contain(`Workspaces run as the user of this daemon, ${account.uid}.`);
   });

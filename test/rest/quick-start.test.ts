@@ -212,7 +212,7 @@ const ends: Record<string, (owner: Client, data: string) => Promise<void>> = {
     expect(programs()).to.equal(0);
     const { workspaceByName } = await owner.graphql('{ workspaceByName(owner: "me", name: "first") { id status } }');
     expect(workspaceByName.status).to.equal("STOPPED");
-    expect(await readdir(join(data, "provisioner", workspaceByName.id as string))).to.include("home");
+    expect(await readdir(join(data, "provisioner", workspaceByName.id))).to.include("home");
   },
   Tasks: (owner) => isGone(owner, "bug"),
 };

@@ -97,7 +97,8 @@ function replicas(carrier: Carrier): void {
   it("end a session on both when it is revoked on one, including its streams", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
-    const [hers, his] = [await streamsOf(ada!), await streamsOf(bob!)];
+    const hers = await streamsOf(ada!);
+    const his = await streamsOf(bob!);
     const revoke = "mutation($id: String!) { revokeApiKey(input: { id: $id }) { __typename } }";
     await w.as(ada!).graphql(revoke, { id: ada!.token.split("_")[2]!.split("-")[0] });
     await signedOut(ada!);

@@ -38,7 +38,8 @@ describe("the build", () => {
         });
       const { ended, output } = spawnProgram(join(copy, "tools/build.mjs"), [], {});
       expect(await ended, output()).to.equal(0);
-      const [here, there] = [filesOf("dist"), filesOf(join(copy, "dist"))];
+      const here = filesOf("dist");
+      const there = filesOf(join(copy, "dist"));
       expect(Object.keys(there)).to.deep.equal(Object.keys(here));
       expect(Object.keys(here).length).to.be.above(50);
       expect(Object.keys(here).filter((path) => here[path] !== there[path])).to.deep.equal([]);

@@ -15,7 +15,8 @@ describe("the cost of revoking access", () => {
   it("is at most half as high again with 10,000 sessions in the cache as with none", async () => {
     const w = the();
     const { credentials } = w.app.services;
-    const [count, rounds] = [10, 4];
+    const count = 10;
+    const rounds = 4;
     const owner = w.as(w.owner);
     const people = await w.users(...Array.from({ length: count }, (_, n) => `person-${n}`));
     const keys = await insertKeys(w, await w.user("maker"), "token", 2 * rounds * count);

@@ -31,8 +31,9 @@ describe("SCIM changes of members", () => {
   };
 
   /** A filter of members, and whom it selects. */
-  function filterOf(random: Random): [text: string, selects: (id: string) => boolean] {
-    const [id, other] = [random.one([...users.keys()]), random.one([...users.keys()])];
+  function filterOf(random: Random): { filter: string; selects: (id: string) => boolean } {
+    const id = random.one([...users.keys()]);
+    const other = random.one([...users.keys()]);
     const part = random.one(["Ad", "b", "A", "Carl", "x"]);
     const shown = (each: string) => users.get(each)!.toLowerCase();
     const simple: Array<[string, (each: string) => boolean]> = [
@@ -44,16 +45,19 @@ describe("SCIM changes of members", () => {
       ['type eq "User"', () => true],
       [`value eq "${id}" or value eq "${other}"`, (each) => each === id || each === other],
     ];
-    const [text, selects] = random.one(simple);
-    return random.chance(0.2) ? [`not (${text})`, (each) => !selects(each)] : [text, selects];
+    const [filter, selects] = random.one(simple);
+    return random.chance(0.2) ? { filter: `not (${filter})`, selects: (each) => !selects(each) } : { filter, selects };
   }
 
   /** A random operation, and what it does to the members. */
-  function randomOperation(random: Random): [Operation, (members: ReadonlySet<string>) => Set<string>] {
+  function randomStep(random: Random): {
+    operation: Operation;
+    effect: (members: ReadonlySet<string>) => Set<string>;
+  } {
     const ids = random.some([...users.keys()]);
     const values = ids.map((value) => (random.chance(0.2) ? value : { value, display: "ignored", $ref: "ignored" }));
     const value = values.length === 1 && random.chance(0.5) ? values[0] : values;
-    const [filter, selects] = filterOf(random);
+    const { filter, selects } = filterOf(random);
     const without = (members: ReadonlySet<string>, isGone: (id: string) => boolean) =>
       new Set([...members].filter((id) => !isGone(id)));
     const effects: Record<string, (members: ReadonlySet<string>) => Set<string>> = {
@@ -61,28 +65,32 @@ describe("SCIM changes of members", () => {
       replace: () => new Set(ids),
       remove: (members) => without(members, (id) => ids.includes(id)),
     };
-    if (random.chance(0.4)) return [{ op: "remove", path: `members[${filter}]` }, (all) => without(all, selects)];
-    if (random.chance(0.1)) return [{ op: "remove", path: "members" }, () => new Set()];
+    if (random.chance(0.4))
+      return { operation: { op: "remove", path: `members[${filter}]` }, effect: (all) => without(all, selects) };
+    if (random.chance(0.1)) return { operation: { op: "remove", path: "members" }, effect: () => new Set() };
     const op = random.one(["add", "remove", "remove", "replace"]);
     const isPathless = op !== "remove" && random.chance(0.3);
-    return [isPathless ? { op, value: { members: value } } : { op, path: "members", value }, effects[op]!];
+    const operation = isPathless ? { op, value: { members: value } } : { op, path: "members", value };
+    return { operation, effect: effects[op]! };
   }
 
   it(`leave whom the operations in their order leave, in ${sequences} random changes`, async () => {
     const random = new Random(30, []);
-    let [members, version] = [new Set<string>(), (await read()).version];
+    let members = new Set<string>();
+    let version = (await read()).version;
     for (let n = 0; n < sequences; n++) {
-      const steps = Array.from({ length: 1 + random.below(5) }, () => randomOperation(random));
-      const operations = steps.map(([operation]) => operation);
+      const steps = Array.from({ length: 1 + random.below(5) }, () => randomStep(random));
+      const operations = steps.map(({ operation }) => operation);
       const label = `change ${n}: ${JSON.stringify(operations)} of ${[...members].join()}`;
       const { status, body } = await scim.change(path, ...operations);
       expect(status, `${label}: ${JSON.stringify(body)}`).to.equal(204);
-      const after = steps.reduce((all, [, effect]) => effect(all), members);
+      const after = steps.reduce((all, { effect }) => effect(all), members);
       const now = await read();
       expect(now.ids, label).to.have.members([...after]);
       const isSame = after.size === members.size && [...after].every((id) => members.has(id));
       expect(now.version === version, `${label}: the version stays`).to.equal(isSame);
-      [members, version] = [after, now.version];
+      members = after;
+      version = now.version;
     }
   });
 
@@ -147,17 +155,21 @@ describe("SCIM changes of users", () => {
   const types = ["work", "home", "other"];
 
   /** A random filter of entries, what it selects, and the entry that it describes by itself. */
-  function filterOf(random: Random): [text: string, selects: (entry: Entry) => boolean, described?: Entry] {
-    const [type, part] = [random.one(types), random.one(["a1", "a", "B", "9"])];
+  function filterOf(random: Random): { filter: string; selects: (entry: Entry) => boolean; described?: Entry } {
+    const type = random.one(types);
+    const part = random.one(["a1", "a", "B", "9"]);
     const holds = (entry: Entry) => typeof entry.value === "string" && entry.value.includes(part.toLowerCase());
-    const all: Array<ReturnType<typeof filterOf>> = [
-      [`type eq "${type}"`, (entry) => entry.type === type, { type }],
-      [`value co "${part}"`, holds],
-      ["primary eq true", (entry) => entry.primary === true],
-      [`type eq "${type}" and value co "${part}"`, (entry) => entry.type === type && holds(entry), { type }],
-      [`not (type eq "${type}")`, (entry) => entry.type !== type],
-    ];
-    return random.one(all);
+    return random.one<ReturnType<typeof filterOf>>([
+      { filter: `type eq "${type}"`, selects: (entry) => entry.type === type, described: { type } },
+      { filter: `value co "${part}"`, selects: holds },
+      { filter: "primary eq true", selects: (entry) => entry.primary === true },
+      {
+        filter: `type eq "${type}" and value co "${part}"`,
+        selects: (entry) => entry.type === type && holds(entry),
+        described: { type },
+      },
+      { filter: `not (type eq "${type}")`, selects: (entry) => entry.type !== type },
+    ]);
   }
 
   /** Leaves `primary` only to one of the entries. */
@@ -169,7 +181,7 @@ describe("SCIM changes of users", () => {
   const isSame = (one: Entry, other: Entry) => ["value", "type", "primary"].every((name) => one[name] === other[name]);
 
   /** A random operation, and what it makes of the entries: nothing where it is rejected. */
-  function randomOperation(random: Random): [Operation, (entries: Entry[]) => Entry[] | undefined] {
+  function randomStep(random: Random): { operation: Operation; effect: (entries: Entry[]) => Entry[] | undefined } {
     const made = (): Entry => ({
       value: `${random.one(["a", "b", "c"])}${random.below(10)}@x.example`,
       type: random.one(types),
@@ -177,34 +189,50 @@ describe("SCIM changes of users", () => {
     });
     const op = random.one(["add", "replace", "remove"]);
     const list = random.chance(0.7) ? [made()] : [made(), made()];
-    const [filter, selects, described] = filterOf(random);
+    const { filter, selects, described } = filterOf(random);
     if (random.chance(0.3)) {
       if (op === "replace")
-        return [{ op, path: "emails", value: list }, () => primaryOf(list, list.find(({ primary }) => primary))]; // oxfmt-ignore
+        return {
+          operation: { op, path: "emails", value: list },
+          effect: () =>
+            primaryOf(
+              list,
+              list.find(({ primary }) => primary),
+            ),
+        };
       if (op === "remove") {
         const named = list.map(({ value }) => ({ value }));
         const isNamed = (entry: Entry) => named.some(({ value }) => value === entry.value);
-        return [{ op, path: "emails", value: named }, (entries) => entries.filter((entry) => !isNamed(entry))];
+        return {
+          operation: { op, path: "emails", value: named },
+          effect: (entries) => entries.filter((entry) => !isNamed(entry)),
+        };
       }
       const given = primaryOf(list, list.find(({ primary }) => primary)); // oxfmt-ignore
-      return [
-        { op, path: "emails", value: list },
-        (entries) => {
+      return {
+        operation: { op, path: "emails", value: list },
+        effect(entries) {
           const fresh = given.filter((each) => !entries.some((entry) => isSame(entry, each)));
-          return primaryOf([...entries, ...fresh], fresh.find(({ primary }) => primary));
-        }, // oxfmt-ignore
-      ];
+          return primaryOf(
+            [...entries, ...fresh],
+            fresh.find(({ primary }) => primary),
+          );
+        },
+      };
     }
     if (op === "remove")
-      return [{ op, path: `emails[${filter}]` }, (entries) => entries.filter((entry) => !selects(entry))];
+      return {
+        operation: { op, path: `emails[${filter}]` },
+        effect: (entries) => entries.filter((entry) => !selects(entry)),
+      };
     const [sub, value] = random.one<[string, unknown]>([
       ["value", made().value],
       ["type", random.one(types)],
       ["primary", true],
     ]);
-    return [
-      { op, path: `emails[${filter}].${sub}`, value },
-      (entries) => {
+    return {
+      operation: { op, path: `emails[${filter}].${sub}`, value },
+      effect(entries) {
         const selected = entries.filter(selects);
         const those = selected.length > 0 ? selected : meantAsWork(filter, entries);
         const touched = new Map(those.map((entry) => [entry, { ...entry, [sub]: value }]));
@@ -218,7 +246,7 @@ describe("SCIM changes of users", () => {
         const entry = { ...equalities(filter), [sub]: value };
         return primaryOf([...entries, entry], sub === "primary" || entry.primary === true ? entry : undefined);
       },
-    ];
+    };
   }
 
   /** The only or primary address, if no address is one for work, and it is of another type, or of none. */
@@ -238,12 +266,13 @@ describe("SCIM changes of users", () => {
   it(`leave the addresses that the operations in their order leave, in ${sequences} random changes`, async () => {
     const random = new Random(31, []);
     let emails = ((await scim.get(path)).body.emails ?? []) as Entry[];
-    let [applied, refused] = [0, 0];
+    let applied = 0;
+    let refused = 0;
     for (let n = 0; n < sequences; n++) {
-      const steps = Array.from({ length: 1 + random.below(4) }, () => randomOperation(random));
-      const operations = steps.map(([operation]) => operation);
+      const steps = Array.from({ length: 1 + random.below(4) }, () => randomStep(random));
+      const operations = steps.map(({ operation }) => operation);
       const label = `change ${n}: ${JSON.stringify(operations)} of ${JSON.stringify(emails)}`;
-      const after = steps.reduce<Entry[] | undefined>((all, [, effect]) => all && effect(all), emails);
+      const after = steps.reduce<Entry[] | undefined>((all, { effect }) => all && effect(all), emails);
       const isValid = after !== undefined && after.length > 0 && after.every(({ value }) => value !== undefined);
       const { status, body } = await scim.change(path, ...operations);
       expect(status, `${label}: ${JSON.stringify(body)}`).to.equal(isValid ? 200 : 400);
@@ -379,10 +408,8 @@ describe("SCIM users who are deleted", () => {
   it("leave only the groups that the key sees, which the audit log records", async () => {
     const elsewhere = await w().organization();
     const user = await w().user("twice", [w().defaultOrganization, elsewhere.id]);
-    const [here, there] = [
-      await w().group(undefined, { members: [user] }),
-      await w().group(undefined, { members: [user], organization: elsewhere.id }),
-    ];
+    const here = await w().group(undefined, { members: [user] });
+    const there = await w().group(undefined, { members: [user], organization: elsewhere.id });
     const both = await scimClient(w(), { source: "both", organizationIds: [w().defaultOrganization, elsewhere.id] });
     expect(await scim.delete(`/Users/${user.id}`)).to.include({ status: 204 });
     expect(await inGroup(here.id)).to.deep.equal([]);
@@ -395,6 +422,6 @@ describe("SCIM users who are deleted", () => {
     );
     const left = { members: { old: [user.id], new: [] } };
     expect(auditEvents.nodes[0]).to.deep.include({ action: "UPDATE", actorKind: "scim_key" });
-    expect(auditEvents.nodes[0].diff).to.deep.include(left);
+    expect(auditEvents.nodes[0]!.diff).to.deep.include(left);
   });
 });

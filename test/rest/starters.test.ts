@@ -66,8 +66,9 @@ describe("starters of templates for tasks", () => {
     expect(waits.stdout + waits.stderr, "says why there is nothing, if so").to.match(/Hello|Nothing has been said yet/);
     await eventually(async () => (await logs()).stdout.includes(response), `${starter}: ${daemon.output()}`, timeout);
     expect((await logs()).stdout).to.match(/^\[[^\]]+\] user: Hello$/m);
-    const { status } = await cli.json("tasks", "show", `by-${starter}`);
-    expect(status).to.equal("ACTIVE");
+    // The program can respond before the agent has reported that it is well.
+    const isActive = async () => (await cli.json("tasks", "show", `by-${starter}`)).status === "ACTIVE";
+    await eventually(isActive, "the task is active", timeout);
     await cli.output("tasks", "delete", `by-${starter}`, "--yes", "--during-build");
     await eventually(
       () => daemon.output().includes(`delete of ${the().owner.username}/by-${starter}) succeeded`),

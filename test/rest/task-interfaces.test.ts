@@ -71,15 +71,13 @@ describe("a task by REST, GraphQL, the command line, and the console", () => {
             .map((line) => JSON.parse(line)),
         ),
       "the console": () =>
-        page
-          .locator("section.conversation > .input, ol.conversation > li:not(.waiting)")
-          .evaluateAll((items: Anything[]) =>
-            items.map((item: Anything): Spoken => {
-              // Each begins with who wrote it.
-              const before = [...item.querySelectorAll(".hidden, .block")].map((each: Anything) => each.textContent);
-              return [item.className as Spoken[0], item.textContent.slice(before.join("").length).trimEnd() as string];
-            }),
-          ),
+        page.locator("section.conversation > .input, ol.conversation > li:not(.waiting)").evaluateAll((items) =>
+          items.map((item: Anything): Spoken => {
+            // Each begins with who wrote it.
+            const before = [...item.querySelectorAll(".hidden, .block")].map((each) => each.textContent);
+            return [item.className as Spoken[0], item.textContent.slice(before.join("").length).trimEnd() as string];
+          }),
+        ),
     };
     const agree = async (stage: string, expected: Spoken[]) => {
       for (const [name, read] of Object.entries(interfaces)) {

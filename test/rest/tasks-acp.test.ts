@@ -116,9 +116,9 @@ describe("tasks with programs that speak ACP", () => {
     as = the().as(ada);
   });
 
-  const read = async (id: string, who = as): Promise<Anything> => (await who.graphql(query, { id })).task;
-  const partsOf = async (id: string): Promise<Anything[]> =>
-    (await read(id)).conversation?.messages.nodes.flatMap(({ parts }: Anything) => parts) ?? [];
+  const read = async (id: string, who = as) => (await who.graphql(query, { id })).task;
+  const partsOf = async (id: string) =>
+    (await read(id)).conversation?.messages.nodes.flatMap(({ parts }) => parts) ?? [];
   const textsOf = async (id: string): Promise<string[]> =>
     (await partsOf(id)).map(({ text }) => text).filter((text) => text !== undefined);
 
@@ -148,7 +148,7 @@ describe("tasks with programs that speak ACP", () => {
         eventually(async () => (await textsOf(id)).some((each) => each.includes(text)), `the text ${text}`, timeout),
       request: async () => {
         await task.is("REQUIRES_ACTION");
-        return (await partsOf(id)).findLast(({ __typename }) => __typename === "PermissionPart");
+        return (await partsOf(id)).findLast(({ __typename }) => __typename === "PermissionPart")!;
       },
       decide: (requestId: string, optionId: string, who = as) =>
         who.graphql(
@@ -257,8 +257,8 @@ describe("tasks with programs that speak ACP", () => {
     expect(inputs).to.deep.equal(
       ["One", "Two"].map((content) => ({ content, state: "DELIVERED", sender: { id: ada.id } })),
     );
-    const users = told.messages.nodes.filter(({ role }: Anything) => role === "USER");
-    expect(users.map(({ sender, parts }: Anything) => [parts[0].text, sender?.id])).to.deep.equal([
+    const users = told.messages.nodes.filter(({ role }) => role === "USER");
+    expect(users.map(({ sender, parts }) => [parts[0]!.text, sender?.id])).to.deep.equal([
       ["wait", undefined],
       ["One", ada.id],
       ["Two", ada.id],
@@ -497,7 +497,7 @@ describe("tasks with programs that speak ACP", () => {
     await task.says("Still here.");
     await task.send("flood");
     // A state comes after the messages before it, so that of the prompt is still there while the flood is stored.
-    const messages = async (): Promise<Anything[]> => (await read(task.id)).conversation.messages.nodes;
+    const messages = async () => (await read(task.id)).conversation.messages.nodes;
     await eventually(async () => (await messages()).some(({ isCut }) => isCut), "a mark of what is missing", timeout);
     await task.is("IDLE");
     const nodes = await messages();

@@ -59,7 +59,7 @@ describe("tasks at every step of their life", () => {
           `mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { templateVersion { id } } }`,
           { input },
         );
-      versionIds.push(createTemplate.templateVersion.id as string);
+      versionIds.push(createTemplate.templateVersion.id);
       const job = await daemon.job(place);
       await daemon.call("acceptProvisionerJob", job);
       await daemon.call("reportProvisionerResources", job, { resources: job.assignment.document.resources });

@@ -58,7 +58,8 @@ describe("inputs of tasks", () => {
     );
 
   it("reach 50 tasks over two replicas once and in order", async () => {
-    const [count, each] = [50, 4];
+    const count = 50;
+    const each = 4;
     const ids: string[] = [];
     for (let number = 0; number < count; number++) ids.push((await stage.active(ada)).task.id as string);
     program.status = "running";

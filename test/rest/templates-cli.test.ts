@@ -173,7 +173,7 @@ describe("templates push", () => {
     const { templateByName } = await the()
       .as(the().owner)
       .graphql(`{ templateByName(organization: "default", name: "waiting") { versions { nodes { job { id } } } } }`);
-    const [{ job }] = templateByName.versions.nodes;
+    const { job } = templateByName.versions.nodes[0]!;
     await the()
       .as(the().owner)
       .graphql(`mutation { cancelProvisionerJob(input: { job: "${job.id}" }) { __typename } }`);

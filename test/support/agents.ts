@@ -11,7 +11,7 @@ import { systemContext } from "./app.js";
 import { newId } from "./ids.js";
 import { eventually } from "./watchers.js";
 import { insertTemplate, insertWorkspace } from "./workspaces.js";
-import type { Client, Person, World } from "./world.js";
+import type { Client, Person, ResultOf, World } from "./world.js";
 
 /** A workspace with running agents. */
 export interface Started {
@@ -30,7 +30,8 @@ function asServer<Result>({ app }: World, work: (ctx: Context) => Promise<Result
 /** Starts a workspace of a user. `agents` are as in documents. */
 export async function start(w: World, owner: Pick<Person, "id">, ...agents: object[]): Promise<Started> {
   const { pool } = w.app.services.database;
-  const [id, name] = [newId(), `box-${newId().slice(-12)}`];
+  const id = newId();
+  const name = `box-${newId().slice(-12)}`;
   await insertWorkspace(pool, id, owner.id, name, await insertTemplate(pool, w.defaultOrganization, w.owner.id));
   const { rows } = await pool.query<{ buildId: string; resourceId: string }>(
     `select b.id as "buildId", r.id as "resourceId" from workspace_builds b
@@ -99,13 +100,15 @@ export interface Watch<Event> {
   close(): void;
 }
 
+type EventOf<Text extends string> = ResultOf<Text>[keyof ResultOf<Text>];
+
 /** Runs a subscription with one root field, with the token of the client. */
-export function watch<Event>(
+export function watch<Text extends string>(
   w: Pick<World, "url">,
   { token }: Client,
-  query: string,
+  query: Text,
   variables?: Record<string, unknown>,
-): Watch<Event> {
+): Watch<EventOf<Text>> {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   const client = createClient({
     url: `${w.url.replace("http", "ws")}/graphql`,
@@ -114,10 +117,10 @@ export function watch<Event>(
     retryAttempts: 0,
     on: { closed: (event) => end((event as { code: number }).code) },
   });
-  const events: Event[] = [];
+  const events: Array<EventOf<Text>> = [];
   let failure: unknown;
   void (async () => {
-    for await (const { data, errors } of client.iterate<Record<string, Event>>({ query, variables })) {
+    for await (const { data, errors } of client.iterate<Record<string, EventOf<Text>>>({ query, variables })) {
       if (errors) failure = errors;
       if (data) events.push(...Object.values(data));
     }

@@ -16,6 +16,8 @@ export interface Streamed {
     action: string;
     resource_type: string;
     resource_id?: string;
+    resource_label?: string;
+    time: string;
     organization_id?: string;
     diff: Record<string, { old?: unknown; new?: unknown }>;
   };

@@ -1,6 +1,6 @@
 // An authenticator of a user: RFC 4226 and RFC 6238 by themselves, so that the server is checked by another implementation.
 import { createHmac } from "node:crypto";
-import { type Anything, type Client, userPassword } from "./world.js";
+import { type Client, userPassword } from "./world.js";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
@@ -24,18 +24,21 @@ const begin = `mutation($input: BeginAuthenticatorInput!) { beginAuthenticator(i
 export const confirmAuthenticator = `mutation($input: ConfirmAuthenticatorInput!) { confirmAuthenticator(input: $input) { recoveryCodes } }`;
 
 /** Begins to add an authenticator to the account of a client. */
-export const beginAuthenticator = async (
-  client: Client,
-  password = userPassword,
-  oneTimeCode?: string,
-): Promise<Anything> => (await client.graphql(begin, { input: { password, oneTimeCode } })).beginAuthenticator;
+export const beginAuthenticator = async (client: Client, password = userPassword, oneTimeCode?: string) =>
+  (await client.graphql(begin, { input: { password, oneTimeCode } })).beginAuthenticator;
+
+/** The factors of an account with an authenticator. */
+export interface Enrolled {
+  secret: string;
+  /** The code that has confirmed it. */
+  spentCode: string;
+  recoveryCodes: string[];
+}
 
 /** Adds an authenticator to the account of a client. The code of this step is used then; that of the next one is not. */
-export async function addAuthenticator(
-  client: Client,
-  password = userPassword,
-): Promise<{ secret: string; recoveryCodes: string[] }> {
+export async function addAuthenticator(client: Client, password = userPassword): Promise<Enrolled> {
   const { secret } = await beginAuthenticator(client, password);
-  const confirmed = await client.graphql(confirmAuthenticator, { input: { oneTimeCode: codeOf(secret) } });
-  return { secret, recoveryCodes: confirmed.confirmAuthenticator.recoveryCodes };
+  const spentCode = codeOf(secret);
+  const confirmed = await client.graphql(confirmAuthenticator, { input: { oneTimeCode: spentCode } });
+  return { secret, spentCode, recoveryCodes: confirmed.confirmAuthenticator.recoveryCodes };
 }

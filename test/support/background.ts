@@ -2,6 +2,7 @@
 // Looks inside: the server runs them minutes or hours apart, which no test waits for.
 import { messagePurge } from "../../src/domain/applications/applications.js";
 import { auditPurge } from "../../src/domain/audit/audit-log.js";
+import { dailyCountsJob } from "../../src/domain/audit/daily-counts.js";
 import { connectionLogPurge } from "../../src/domain/connection-logs/connection-logs.js";
 import { noticeLostMachines } from "../../src/domain/tasks/lost-machines.js";
 import { lostWorkspaces } from "../../src/domain/workspaces/lost-workspaces.js";
@@ -51,6 +52,7 @@ const jobs = {
   codePurge,
   connectionLogPurge,
   conversionPurge,
+  dailyCountsJob,
   deviceCodePurge,
   grantPurge,
   idempotencyKeyPurge,

@@ -42,7 +42,9 @@ export async function addVersion(
   document: unknown,
 ): Promise<{ id: string; presets: Record<string, string> }> {
   const { pool } = app.services.database;
-  const [id, documentId, jobId] = [newId(), newId(), newId()];
+  const id = newId();
+  const documentId = newId();
+  const jobId = newId();
   const content = parsed(document);
   await pool.query(
     `insert into template_documents (id, organization_id, sha256, content, created_at)
@@ -76,7 +78,8 @@ export async function templateOf(
   }: { settings?: Record<string, unknown>; organization?: string; isClosed?: boolean } = {},
 ): Promise<{ id: string; name: string; version: string; presets: Record<string, string> }> {
   const { pool } = w.app.services.database;
-  const [id, name] = [newId(), `template-${++made}`];
+  const id = newId();
+  const name = `template-${++made}`;
   await pool.query(
     `insert into templates (id, created_at, updated_at, organization_id, name, creator_id) values ($1, now(), now(), $2, $3, $4)`,
     [id, organization, name, w.owner.id],

@@ -30,5 +30,5 @@ export async function startCompiled(changes: NodeJS.ProcessEnv = {}): Promise<Wo
   const { me, organizations } = await new Client(server.url, body.session_token as string).graphql(
     "{ me { id username email } organizations { id } }",
   );
-  return new World(app, database, { ...me, token: body.session_token }, organizations[0].id as string);
+  return new World(app, database, { ...me, token: body.session_token }, organizations[0]!.id);
 }

@@ -58,11 +58,11 @@ export async function reported(w: Server, credential: Credential, ...events: Rep
 }
 
 /** Sends reports that must be rejected, and returns the error code and the fields at fault. */
-export async function refused(w: Server, credential: Credential, ...events: Report[]): Promise<[string, string[]]> {
+export async function refused(w: Server, credential: Credential, ...events: Report[]) {
   const { body } = await report(w, credential, ...events);
   const { code, validations = [] } = body.errors[0].extensions;
   const fields = validations.map(({ field }: { field: string }) => field.replace(/^input\.events/, ""));
-  return [code as string, fields as string[]];
+  return { code: code as string, fields: fields as string[] };
 }
 
 /** Reads the connection log as the owner. */

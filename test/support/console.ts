@@ -152,5 +152,5 @@ export async function importedTemplate(w: World, name: string, document: object)
   const { id } = createTemplate.templateVersion;
   while (!(await owner.graphql(query, { id })).templateVersion.isImported)
     await new Promise((done) => setTimeout(done, 50));
-  return createTemplate.template.id as string;
+  return createTemplate.template.id;
 }

@@ -62,6 +62,10 @@ export class EventReceiver {
   }
 }
 
+/** Fails a message, and asks for an hour until the next attempt: none comes while a test looks at this one. */
+export const fail = (response: ServerResponse, status: number, text?: string): void =>
+  void response.writeHead(status, { "Content-Type": "text/plain", "Retry-After": "3600" }).end(text);
+
 /** The signature of a message with a secret. */
 export function signedBy(secret: string, { id, headers, text }: Received): string {
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
@@ -78,7 +82,7 @@ export async function makeEndpoint(
   url: string,
   input: Record<string, unknown> = {},
   by: Client = w.as(w.owner),
-): Promise<{ id: string; secret: string; eventEndpoint: Anything }> {
+) {
   const given = { organization: "default", name: `endpoint ${new URL(url).port}`, url, ...input };
   const { createEventEndpoint: made } = await by.graphql(
     `mutation($input: CreateEventEndpointInput!) { createEventEndpoint(input: $input) { secret eventEndpoint { ${fields} } } }`,
@@ -93,16 +97,16 @@ export async function changeEndpoint(
   name: string,
   input: object,
   selection = `eventEndpoint { ${fields} }`,
-): Promise<Anything> {
+) {
   const type = `${name[0]!.toUpperCase()}${name.slice(1)}Input!`;
   return (await by.graphql(`mutation($input: ${type}) { ${name}(input: $input) { ${selection} } }`, { input }))[name];
 }
 
-export const readEndpoint = async (by: Client, id: string): Promise<Anything> =>
+export const readEndpoint = async (by: Client, id: string) =>
   (await by.graphql(`query($id: UUID!) { eventEndpoint(id: $id) { ${fields} } }`, { id })).eventEndpoint;
 
 /** The log of an endpoint, the latest first. */
-export async function deliveriesOf(by: Client, id: string, args = "first: 1000"): Promise<Anything[]> {
+export async function deliveriesOf(by: Client, id: string, args = "first: 1000") {
   const { eventEndpoint } = await by.graphql(
     `query($id: UUID!) { eventEndpoint(id: $id) { deliveries(${args}) { nodes {
        id eventId type state attempts sequence createdAt nextAttemptAt finishedAt

@@ -84,7 +84,8 @@ export class ExternalService {
 
   /** Returns a token response. */
   tokens = (): Record<string, unknown> => {
-    const [access, refresh] = [`access-${++this.#issued}`, `refresh-${this.#issued}`];
+    const access = `access-${++this.#issued}`;
+    const refresh = `refresh-${this.#issued}`;
     this.valid.add(access);
     this.refreshable.add(refresh);
     return {

@@ -3,13 +3,14 @@ import "reflect-metadata";
 import { execFileSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { relative } from "node:path";
+import { isOfRest } from "../../tools/test-parts.mjs";
 import { makeTemplate } from "./app.js";
 import { openPostgres } from "./cluster.js";
 
 let close: () => Promise<void>;
 
 /** Whether files are run that start the compiled program, or use packages that only they need. */
-const isRest = process.argv.some((word) => /^(\.\/)?test\/(rest|console|tools|\*\*)\b/.test(word));
+const isRest = process.argv.some(isOfRest);
 
 export async function mochaGlobalSetup(): Promise<void> {
   // Processes under test must run the current sources; concurrent builds would overwrite each other's output.

@@ -1,6 +1,6 @@
 // Invitations by administrators, and people who accept them.
 import { goodPassword } from "./accounts.js";
-import type { Anything, Client } from "./world.js";
+import type { Client } from "./world.js";
 
 const selection = "invitation { id email status isVoid delivery } link";
 
@@ -15,7 +15,7 @@ let made = 0;
 export const newEmail = (): string => `new-${++made}@example.com`;
 
 /** Runs a mutation whose input has the usual name, and returns its payload. */
-export async function mutate(client: Client, verb: string, input: object, selected: string): Promise<Anything> {
+export async function mutate(client: Client, verb: string, input: object, selected: string) {
   const type = `${verb[0]!.toUpperCase()}${verb.slice(1)}Input`;
   const document = `mutation($input: ${type}!) { ${verb}(input: $input) { ${selected} } }`;
   return (await client.graphql(document, { input }))[verb];
@@ -61,7 +61,7 @@ export const accept = async (client: Client, link: string | null, input: object 
   (await client.graphql(...accepting(link, input))).acceptInvitation;
 
 /** An invitation, as an administrator sees it. */
-export const invitationOf = async (client: Client, id: string): Promise<Anything> =>
+export const invitationOf = async (client: Client, id: string) =>
   (
     await client.graphql(
       `query($id: UUID!) { invitation(id: $id) { email name siteRoles loginType status delivery isMailed isVoid hasAccount mailFault

@@ -76,7 +76,8 @@ export function edgesOf(resolved: Resolve, given: Schema, base: unknown, example
 
   function inside(schema: Schema, value: unknown, place: Place, other: unknown): Edge[] {
     const { properties = {}, items, additionalProperties: entry, propertyNames } = schema;
-    const [object, from] = [entriesOf(value), entriesOf(other)];
+    const object = entriesOf(value);
+    const from = entriesOf(other);
     const into = (name: string, part: Schema) =>
       within(part, object[name] ?? from[name] ?? sampleOf(resolved, part), {
         field: place.field === "" ? name : `${place.field}.${name}`,

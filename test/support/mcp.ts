@@ -88,9 +88,14 @@ export async function listen(
   w: World,
   token: string,
   notifications: object,
-): Promise<{ messages: Promise<Anything[]> }> {
-  const response = await request(w, token, { method: "subscriptions/listen", params: { notifications } });
-  return { messages: response.text().then((text) => messagesIn(response, text)) };
+  signal?: AbortSignal,
+): Promise<{ status: number; messages: Promise<Anything[]> }> {
+  const response = await request(w, token, {
+    method: "subscriptions/listen",
+    params: { notifications },
+    ...(signal && { signal }),
+  });
+  return { status: response.status, messages: response.text().then((text) => messagesIn(response, text)) };
 }
 
 function messagesIn({ headers }: Response, text: string): Anything[] {

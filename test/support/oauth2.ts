@@ -255,10 +255,13 @@ export async function makeSecret(w: World, clientId: string, expires?: string) {
 }
 
 /** Changes an application as the owner. */
-export const changeApp = async (w: World, { id }: { id: string }, changes: object): Promise<void> =>
-  w.as(w.owner).graphql(`mutation($input: UpdateOAuth2AppInput!) { updateOAuth2App(input: $input) { __typename } }`, {
-    input: { id, ...changes },
-  });
+export async function changeApp(w: World, { id }: { id: string }, changes: object): Promise<void> {
+  await w
+    .as(w.owner)
+    .graphql(`mutation($input: UpdateOAuth2AppInput!) { updateOAuth2App(input: $input) { __typename } }`, {
+      input: { id, ...changes },
+    });
+}
 
 export interface Grant {
   id: string;

@@ -147,6 +147,7 @@ const cells: Cell[] = [
   { permission: "workspace_proxy:update", may: "O", asked: everywhere, tried: row("updateWorkspaceProxy") },
 
   { permission: "deployment_config:update", may: "O", asked: everywhere, tried: row("updateAppearance"), about: "the appearance" },
+  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: of("setSecondFactorRule"), about: "the rules of second factors" },
   { permission: "deployment_config:update", may: "O", asked: everywhere, tried: of("releaseHeldWorkspaces"), about: "the workspaces of suspended users" },
   { permission: "deployment_config:update", may: "O", asked: everywhere, tried: of("updatePrebuildsSettings"), about: "the settings of prebuilds" },
   { permission: "connection_log:read", may: "OAoa", asked: there, tried: (s) => ["GET", `/api/v2/connectionlog?limit=1&q=workspace_owner:${s.victim}`], shows: is("organization") },

@@ -93,7 +93,8 @@ export class PgBouncer {
   }
 
   #configure({ mode, servers, settings = [] }: PgBouncerOptions): void {
-    const [user, password] = [decodeURIComponent(this.target.username), decodeURIComponent(this.target.password)];
+    const user = decodeURIComponent(this.target.username);
+    const password = decodeURIComponent(this.target.password);
     this.#write("users", `"${user}" "${password}"`);
     this.#write(
       "settings",

@@ -1,4 +1,5 @@
 // Identity providers on this machine: a real one that speaks OpenID Connect, and the part of GitHub that sign-in uses.
+import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
@@ -30,6 +31,11 @@ const listening = async (server: Server): Promise<string> => {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
+const newSigningKey = () => {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  return { ...privateKey.export({ format: "jwk" }), kid: randomUUID(), use: "sig", alg: "RS256" };
+};
+
 const stopping = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
@@ -39,6 +45,12 @@ const stopping = (server: Server): Promise<void> =>
 /** An OpenID Connect provider. Its login page accepts any name and uses it as the subject. */
 export class OidcProvider {
   readonly subjects = new Map<string, Subject>();
+  /** The paths that were requested. */
+  readonly requested: string[] = [];
+  /** How long its token endpoint waits: until it resolves. */
+  held: Promise<void> = Promise.resolve();
+  /** Signs by another key from now on, and publishes that one alone. */
+  rotateKeys: () => void = () => {};
 
   private constructor(
     private readonly server: Server,
@@ -65,7 +77,7 @@ export class OidcProvider {
     const origin = await listening(server);
     const { path = "", configured = path, named = path } = layout;
     const provider = new OidcProvider(server, origin + path, origin + configured);
-    const oidc = new Provider(provider.issuer, {
+    const configuration = {
       clients: [
         {
           client_id: client.id,
@@ -84,12 +96,21 @@ export class OidcProvider {
         accountId: id,
         claims: () => ({ sub: id, ...provider.subjects.get(id) }),
       }),
-    });
-    oidc.Client.prototype.redirectUriAllowed = (uri: string) => uri === callback();
-    const answer = oidc.callback();
+    };
+    /** Begins with other settings, as after a restart. */
+    const begin = (changes: object = {}) => {
+      const oidc = new Provider(provider.issuer, { ...configuration, ...changes });
+      oidc.Client.prototype.redirectUriAllowed = (uri: string) => uri === callback();
+      return oidc.callback();
+    };
+    let answer = begin();
+    provider.rotateKeys = () => (answer = begin({ jwks: { keys: [newSigningKey()] } }));
     const wellKnown = "/.well-known/openid-configuration";
     const published = configured.replace(/\/$/, "") + wellKnown;
     server.on("request", (request, response) => {
+      const { pathname } = new URL(request.url!, origin);
+      provider.requested.push(pathname);
+      if (pathname === "/token") return void provider.held.then(() => answer(request, response));
       if (published === wellKnown || request.url !== published) return answer(request, response);
       void fetch(origin + wellKnown)
         .then((found) => found.json())

@@ -9,11 +9,7 @@ import { parseDocument } from "../../src/domain/templates/template-documents.js"
 import { type App, systemContext } from "./app.js";
 import { newId } from "./ids.js";
 import { eventually } from "./watchers.js";
-import type { World } from "./world.js";
-
-// Tests look into events and payloads of every shape.
-// oxlint-disable-next-line typescript/no-explicit-any -- see above
-type Anything = any;
+import type { Anything, ResultOf, World } from "./world.js";
 
 const work = `subscription Work($slots: Int!) { provisionerWorkReceived(slots: $slots) { __typename
   ... on ProvisionerJobAssigned { jobId lease expiresAt type tags
@@ -23,21 +19,30 @@ const work = `subscription Work($slots: Int!) { provisionerWorkReceived(slots: $
   ... on ProvisionerJobCancelRequested { jobId }
   ... on ProvisionerDrainRequested { reason } } }`;
 
-/** The mutations of daemons, with what their payloads have. */
+/** The mutations of daemons. */
 const mutations = {
-  acceptProvisionerJob: "expiresAt",
-  updateProvisionerJob: "expiresAt cancelRequested logsOverflowed",
-  reportProvisionerResources: "dailyCost agents { name agentId external token }",
-  completeProvisionerJob: "status",
-  failProvisionerJob: "status",
+  acceptProvisionerJob:
+    "mutation($input: AcceptProvisionerJobInput!) { acceptProvisionerJob(input: $input) { expiresAt } }",
+  updateProvisionerJob: `mutation($input: UpdateProvisionerJobInput!) {
+    updateProvisionerJob(input: $input) { expiresAt cancelRequested logsOverflowed } }`,
+  reportProvisionerResources: `mutation($input: ReportProvisionerResourcesInput!) {
+    reportProvisionerResources(input: $input) { dailyCost agents { name agentId external token } } }`,
+  completeProvisionerJob:
+    "mutation($input: CompleteProvisionerJobInput!) { completeProvisionerJob(input: $input) { status } }",
+  failProvisionerJob: "mutation($input: FailProvisionerJobInput!) { failProvisionerJob(input: $input) { status } }",
 } as const;
 
-const named = (name: string) => `${name[0]!.toUpperCase()}${name.slice(1)}Input`;
+type Mutations = typeof mutations;
 
-export interface Assigned {
-  jobId: string;
-  lease: string;
-}
+/** The payload of a mutation. */
+type Payload<Name extends keyof Mutations> =
+  ResultOf<Mutations[Name]> extends Record<Name, infer Result> ? Result : never;
+
+/** An event of the work of a daemon, mostly a job that it got. */
+export type Assigned = ResultOf<typeof work>["provisionerWorkReceived"];
+
+/** The names of a job that a daemon has. */
+export type Job = Pick<Assigned, "jobId" | "lease">;
 
 /** The errors of an operation, or the code and reason of a closed socket. */
 export class Refused extends Error {
@@ -55,7 +60,7 @@ export class Refused extends Error {
 /** A daemon on its socket. */
 export class Daemon {
   /** The events that it received, in their order. */
-  readonly events: Anything[] = [];
+  readonly events: Assigned[] = [];
   closed: { code: number; reason: string } | undefined;
   #next = 0;
   readonly #pending = new Map<string, PromiseWithResolvers<Anything>>();
@@ -68,8 +73,8 @@ export class Daemon {
     });
   }
 
-  get assigned(): Array<Assigned & Record<string, Anything>> {
-    return this.events.filter(({ __typename: type }) => type === "ProvisionerJobAssigned");
+  get assigned(): Assigned[] {
+    return this.events.filter((event) => event.__typename === "ProvisionerJobAssigned");
   }
 
   #take({ type, id, payload }: Anything): void {
@@ -85,7 +90,7 @@ export class Daemon {
   send = (message: object): void => this.socket.send(JSON.stringify(message));
 
   /** Runs one operation. Rejects with `Refused`. */
-  async run(query: string, variables: object = {}): Promise<Anything> {
+  async run<Text extends string>(query: Text, variables: object = {}): Promise<ResultOf<Text>> {
     if (this.closed) throw new Error(`The socket was closed with ${this.closed.code}.`);
     const id = String(this.#next++);
     const pending = Promise.withResolvers<Anything>();
@@ -101,13 +106,13 @@ export class Daemon {
   }
 
   /** Runs a mutation and returns its payload. */
-  async call(name: keyof typeof mutations, { jobId, lease }: Assigned, more: object = {}): Promise<Anything> {
-    const query = `mutation($input: ${named(name)}!) { ${name}(input: $input) { ${mutations[name]} } }`;
-    return (await this.run(query, { input: { jobId, lease, ...more } }))[name];
+  async call<Name extends keyof Mutations>(name: Name, { jobId, lease }: Job, more = {}): Promise<Payload<Name>> {
+    const result: Anything = await this.run(mutations[name], { input: { jobId, lease, ...more } });
+    return result[name];
   }
 
   /** Waits for the assignment with a number, from 0. */
-  async job(number = 0): Promise<Assigned & Record<string, Anything>> {
+  async job(number = 0): Promise<Assigned> {
     await eventually(() => this.assigned.length > number, `assignment ${number}`);
     return this.assigned[number]!;
   }
@@ -205,7 +210,9 @@ export async function queueImports(
 ): Promise<string[]> {
   const { services } = app;
   const organizationId = more.organizationId ?? defaultOrganization;
-  const [documentId, templateId, versionId] = [newId(), newId(), newId()];
+  const documentId = newId();
+  const templateId = newId();
+  const versionId = newId();
   const jobIds = Array.from({ length: count }, () => newId());
   const values = [documentId, organizationId, templateId, owner.id, versionId, content, jobIds[0] ?? newId()];
   await services.database.pool.query(insertVersion, values);
@@ -235,7 +242,7 @@ export const queueImport = async (
 ): Promise<string> => (await queueImports(w, 1, more))[0]!;
 
 /** Accepts a job, reports its resources, and completes it. */
-export async function carryOut(daemon: Daemon, job: Assigned): Promise<Anything> {
+export async function carryOut(daemon: Daemon, job: Assigned) {
   await daemon.call("acceptProvisionerJob", job);
   await daemon.call("reportProvisionerResources", job, { resources });
   return daemon.call("completeProvisionerJob", job);

@@ -59,7 +59,9 @@ const named = (n: number) => Array.from({ length: n }, (_, nr) => `name_${nr}`);
 const valuesOf = (n: number) => Object.fromEntries(named(n).map((name) => [name, "value"]));
 
 function people({ n, own, first, owner }: Records) {
-  const [organization_id, group_id, user_id] = [first("organization"), own("group"), own("user")];
+  const organization_id = first("organization");
+  const group_id = own("group");
+  const user_id = own("user");
   const site = ["auditor", "user-admin", "template-admin"].slice(0, n);
   const upToThis = (kind: string) => Array.from({ length: n }, (_, nr) => recordId(kind, nr + 1));
   return {
@@ -231,7 +233,8 @@ function people({ n, own, first, owner }: Records) {
 
 /** The records that the owner of the world has as a user. */
 function possessions({ n, own, owner: user_id }: Records) {
-  const [key_id, empty] = ["test", "\\x"];
+  const key_id = "test";
+  const empty = "\\x";
   return {
     api_keys: [
       {
@@ -434,7 +437,9 @@ const proxies = ({ n, own, first }: Records) => ({
 
 /** Templates with an active version each, and further versions, presets, and access of the first one. */
 function templates({ n, own, first }: Records) {
-  const [organization_id, template_id, creator_id] = [first("organization"), first("template"), own("user")];
+  const organization_id = first("organization");
+  const template_id = first("template");
+  const creator_id = own("user");
   const content = { schema: "steward.template/1", provisioner: "echo", tags: {}, variables: [] };
   const options = named(n).map((name) => ({ name, value: name, description: "", icon: "" }));
   const rules = {
@@ -499,7 +504,8 @@ function templates({ n, own, first }: Records) {
 
 /** Keys and daemons, each of which has a job and has had another one, and the jobs of versions and builds. */
 function jobs({ n, own, first }: Records) {
-  const [organization_id, creator_id] = [first("organization"), own("user")];
+  const organization_id = first("organization");
+  const creator_id = own("user");
   const tags = { scope: "organization", owner: "" };
   const job = (kind: string, columns: object) => ({
     ...created,
@@ -628,7 +634,8 @@ function workspaces({ n, own, first, owner: owner_id }: Records) {
 
 /** An agent with an app for each workspace, further agents of the first resource, and all that the first agent has. */
 function agents({ n, own, first }: Records) {
-  const [workspace_id, agent_id] = [first("workspace"), first("agent")];
+  const workspace_id = first("workspace");
+  const agent_id = first("agent");
   const agent = (kind: string, workspace: string, build_id: string, resource_id: string) => ({
     ...times,
     id: own(kind),

@@ -1,6 +1,6 @@
 // How long tests of chance are: races are repeated, and tables of hostile texts are tried in each of many places.
 
-/** Whether they have their full length. `npm run test:rest -- --conditions` runs the files of such tests again with it. */
+/** Whether they have their full length. `npm run test:rest -- --long` runs the files of such tests again with it. */
 export const isLong = process.env.STEWARD_TEST_LONG === "1";
 
 /** The number of repetitions, or of requests at a time. */

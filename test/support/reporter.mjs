@@ -1,11 +1,15 @@
-// Mocha's report, followed by a command for each failure that runs it alone, and by one line with the totals.
+// Mocha's report, followed by a command for each failure that runs it alone, and by one line with the totals. For
+// tools/test.mjs, which adds up several runs and repeats their failures at its end, both go to a file instead.
 import { appendFileSync } from "node:fs";
 import { relative } from "node:path";
+import { format } from "node:util";
 import Mocha from "mocha";
+
+const { Base, Spec } = Mocha.reporters;
 
 const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-export default class Reporter extends Mocha.reporters.Spec {
+export default class Reporter extends Spec {
   epilogue() {
     super.epilogue();
     const commands = this.failures.map((test) => {
@@ -15,11 +19,21 @@ export default class Reporter extends Mocha.reporters.Spec {
         test.type === "hook" || / hook (for|in) "/.test(test.title) ? "" : ` -f ${quoted(test.fullTitle())}`;
       return `  npx mocha ${file}${selected}`;
     });
-    if (commands.length > 0)
-      Mocha.reporters.Base.consoleLog(`To run each failure alone:\n${[...new Set(commands)].join("\n")}\n`);
+    if (commands.length > 0) Base.consoleLog(`To run each failure alone:\n${[...new Set(commands)].join("\n")}\n`);
     const { passes, failures } = this.stats;
-    // tools/test.mjs adds up several runs.
-    if (process.env.STEWARD_TEST_TOTALS) appendFileSync(process.env.STEWARD_TEST_TOTALS, `${passes} ${failures}\n`);
-    else Mocha.reporters.Base.consoleLog("%d passed, %d failed", passes, failures);
+    const totals = process.env.STEWARD_TEST_TOTALS;
+    if (!totals) return Base.consoleLog("%d passed, %d failed", passes, failures);
+    const reasons = failures > 0 ? [...listOf(this.failures), ...commands] : [];
+    appendFileSync(totals, `${JSON.stringify({ passed: passes, failed: failures, reasons })}\n`);
   }
+}
+
+/** The lines by which mocha lists failures, which it can only print. */
+function listOf(failures) {
+  const { consoleLog } = Base;
+  const lines = [];
+  Base.consoleLog = (...given) => lines.push(format(...given));
+  Base.list(failures);
+  Base.consoleLog = consoleLog;
+  return lines;
 }

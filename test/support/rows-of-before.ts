@@ -25,7 +25,9 @@ export const reasons = [
 /** Ids and secrets of rows that `storeRowsOfBefore` stores. */
 export function rowsOfBefore() {
   const [organization, ada, sam, box, running, agent] = Array.from({ length: 6 }, () => newId());
-  const [session, token, application] = [newToken("session"), newToken("token"), newToken("application")];
+  const session = newToken("session");
+  const token = newToken("token");
+  const application = newToken("application");
   const daemonSecret = randomText(43);
   const [stopped, lost, open] = Array.from({ length: 3 }, () => newId());
   return {

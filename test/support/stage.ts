@@ -273,7 +273,9 @@ async function insertWorkspaces({ app }: World, stage: Stage): Promise<void> {
 
 /** The rows of the template. */
 function templateOf({ organization: organization_id, bot: creator_id, template, templateVersion }: Stage) {
-  const [document_id, job_id, created_at] = [newId(), newId(), "now"];
+  const document_id = newId();
+  const job_id = newId();
+  const created_at = "now";
   const times = { created_at, updated_at: "now" };
   const ofOrganization = { organization_id, created_at };
   const provisioner = "echo";

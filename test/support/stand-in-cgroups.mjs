@@ -40,7 +40,8 @@ fs.writeFileSync = (path, text, options) => (isInside(path) ? write(path, text) 
 
 function write(path, text) {
   if (!fs.existsSync(path)) throw Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
-  const [directory, name] = [dirname(path), basename(path)];
+  const directory = dirname(path);
+  const name = basename(path);
   // Takes a moment, so that it shows if a program does not wait for it.
   if (name === "cgroup.procs") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
   if (name === "cgroup.procs") writeFileSync(path, `${text}\n`, { flag: "a" });

@@ -165,6 +165,8 @@ export interface Holder {
   readonly set: (values: Columns) => Promise<void>;
   /** Deletes rows in the transaction. */
   readonly remove: (from: string, condition: Columns) => Promise<void>;
+  /** Locks further rows. Throws if another transaction has locked one of them. */
+  readonly lock: (table: string, where: Columns) => Promise<void>;
   /** Resolves when this many statements wait for locks, or more: jobs of the server may be among them. */
   readonly awaited: (count?: number) => Promise<void>;
   readonly commit: () => Promise<void>;
@@ -192,6 +194,10 @@ async function holding<Result>(
       remove: async (from, which) => {
         const { matches, values } = condition(which);
         await connection.query(`delete from ${from} where ${matches}`, values);
+      },
+      lock: async (of, which) => {
+        const { matches, values } = condition(which);
+        await connection.query(`select from ${of} where ${matches} for no key update nowait`, values);
       },
       awaited: (count = 1) =>
         eventually(async () => (await countWaiting(watching.connection)) >= count, `${count} wait for the lock`),

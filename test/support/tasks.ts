@@ -5,11 +5,7 @@ import { derivedStatus, inputsHint, tasksWithState } from "../../src/domain/task
 import { AgentProgram } from "./agent-api.js";
 import { type Assigned, type Daemon, newKey, Refused, serve } from "./provisioners.js";
 import { setColumns } from "./tables.js";
-import { Client, type Person, type World } from "./world.js";
-
-// Tests look into payloads of every shape.
-// oxlint-disable-next-line typescript/no-explicit-any -- see above
-type Anything = any;
+import { type Anything, Client, type Person, type World } from "./world.js";
 
 /** A template document with an AI task, whose program has a URL. */
 export const taskDocument = (url: string, more: object = {}) => ({
@@ -54,21 +50,19 @@ export class TaskStage {
     const daemon = (await serve(world.app, { key, query: `provisioner=${document.provisioner}&name=${name}` })).work();
     const input = { organization: "default", name, document };
     const made = (await world.as(world.owner).graphql(createTemplate, { input })).createTemplate;
-    const stage = new TaskStage(world, daemon, made.templateVersion.id as string, made.template.id as string);
+    const stage = new TaskStage(world, daemon, made.templateVersion.id, made.template.id);
     await stage.carryOut();
     return stage;
   }
 
   /** The next job, not accepted. */
-  next = (): Promise<Assigned & Record<string, Anything>> => this.daemon.job(this.#taken++);
+  next = (): Promise<Assigned> => this.daemon.job(this.#taken++);
 
   /** Reports the resources of a job. Returns the token of its agent, if it starts one. */
-  async report(job: Assigned & Record<string, Anything>): Promise<string | undefined> {
+  async report(job: Assigned): Promise<string | undefined> {
     const { document, transition } = job.assignment;
     const wanted = (transition ?? "START").toLowerCase();
-    const resources = document.resources.filter(({ transitions = ["start"] }: Anything) =>
-      transitions.includes(wanted),
-    );
+    const resources = document.resources.filter(({ transitions = ["start"] }) => transitions.includes(wanted));
     const { agents } = await this.daemon.call("reportProvisionerResources", job, { resources });
     return agents[0]?.token;
   }
@@ -122,7 +116,7 @@ export class TaskStage {
     );
 
   /** Begins the conversation of a task, as its agent does. Returns what was said before. */
-  converse = async (token: string, taskId: string, protocol = "ACP"): Promise<Anything> =>
+  converse = async (token: string, taskId: string, protocol = "ACP") =>
     (
       await this.agent(token).graphql(
         `mutation($input: BeginTaskConversationInput!) { beginTaskConversation(input: $input) {
@@ -132,14 +126,14 @@ export class TaskStage {
     ).beginTaskConversation;
 
   /** Reports a part of the conversation of a task, as its agent does. */
-  tell = (token: string, taskId: string, input: object): Promise<Anything> =>
+  tell = (token: string, taskId: string, input: object) =>
     this.agent(token).graphql(
       "mutation($input: ReportTaskConversationInput!) { reportTaskConversation(input: $input) { taskId } }",
       { input: { taskId, ...input } },
     );
 
   /** Creates a task by REST, pending. */
-  async create(person: Pick<Person, "token">, body: object = {}): Promise<Anything> {
+  async create(person: Pick<Person, "token">, body: object = {}) {
     const answer = await this.world.as(person).post("/api/v2/tasks/me", {
       template_version_id: this.versionId,
       input: "Fix the login bug please",

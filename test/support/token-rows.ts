@@ -29,7 +29,8 @@ export type SecretKind = keyof typeof secrets;
 export const hashSecret = (secret: string): Buffer => hash("sha256", secret, "buffer");
 
 function make(prefix: string, separator: string): NewToken {
-  const [id, secret] = [randomText(10), randomText(43)];
+  const id = randomText(10);
+  const secret = randomText(43);
   return { id, text: `${prefix}_${id}${separator}${secret}`, secretHash: hashSecret(secret) };
 }
 

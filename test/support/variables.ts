@@ -26,7 +26,8 @@ function compareExecutions(documents: number): void {
   it(`mean the same to both executors and in every execution (STEWARD_TEST_SEED=${seed})`, async () => {
     const schema = echoSchema();
     const random = new Random(seed, ["a", "1"]);
-    let [valid, failing] = [0, 0];
+    let valid = 0;
+    let failing = 0;
     for (let n = 0; n < documents; n++) {
       const document = new RandomDocument(schema, random);
       const parsed = parse(document.text);

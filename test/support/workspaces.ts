@@ -46,7 +46,10 @@ const agent = `
 
 /** Inserts a template with one version, whose id it returns. */
 export async function insertTemplate(pool: Pool, organizationId: string, userId: string): Promise<string> {
-  const [documentId, templateId, versionId, jobId] = [newId(), newId(), newId(), newId()];
+  const documentId = newId();
+  const templateId = newId();
+  const versionId = newId();
+  const jobId = newId();
   await pool.query(template, [documentId, organizationId, templateId, userId, versionId, jobId]);
   return versionId;
 }

@@ -4,9 +4,12 @@ import { hashSecret, newToken } from "./token-rows.js";
 import { newId, randomText } from "./ids.js";
 import { type App, startServer } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
+import type { Patterns, Results } from "./results.gql.js";
 import { insertAgent, insertTemplate, insertWorkspace } from "./workspaces.js";
 
-// Tests look into responses of every shape.
+// What tests read whose type is not known to TypeScript: bodies of REST, which are compared with the contract elsewhere, objects
+// of JSON, such as documents of templates and differences of audit events, and messages of other protocols. The results of
+// GraphQL documents have types: see `ResultOf`.
 // oxlint-disable-next-line typescript/no-explicit-any -- see above
 export type Anything = any;
 
@@ -31,13 +34,27 @@ export interface Agent {
   token: string;
 }
 
+/** The data of the document with this text. */
+export type ResultOf<Text extends string> = Text extends keyof Results
+  ? Results[Text]
+  : Text extends keyof Patterns
+    ? Patterns[Text]
+    : Anything;
+
+/** An error of a GraphQL response. */
+interface GraphqlFault {
+  message: string;
+  path?: unknown[];
+  extensions: Record<string, Anything> & { code: string; validations: Array<{ field: string; detail: string }> };
+}
+
 /** All errors of a GraphQL response. */
 export class GraphqlFailure extends Error {
-  constructor(readonly errors: Array<{ message: string; path?: unknown[]; extensions: Record<string, Anything> }>) {
+  constructor(readonly errors: GraphqlFault[]) {
     super(errors.map(({ message }) => message).join("; "));
   }
   get code(): string {
-    return this.errors[0]!.extensions.code as string;
+    return this.errors[0]!.extensions.code;
   }
 }
 
@@ -76,7 +93,7 @@ export class Client {
   }
 
   /** Returns the data of an operation; throws a GraphqlFailure when there are errors. */
-  async graphql(query: string, variables?: Record<string, unknown>): Promise<Anything> {
+  async graphql<Text extends string>(query: Text, variables?: Record<string, unknown>): Promise<ResultOf<Text>> {
     const { body } = await this.post("/graphql", { query, variables });
     if (body.errors) throw new GraphqlFailure(body.errors);
     return body.data;
@@ -220,7 +237,8 @@ export class World {
 
   /** Adds an agent to a workspace. */
   agent = async (workspace: { id: string }, name = "main"): Promise<Agent> => {
-    const [id, secret] = [newId(), randomText(43)];
+    const id = newId();
+    const secret = randomText(43);
     await insertAgent(this.app.services.database.pool, id, workspace.id, name, hashSecret(secret));
     return { id, name, token: `stwa_${secret}` };
   };

@@ -45,7 +45,8 @@ describe("OAuth2 client libraries", () => {
 
     /** The code flow with PKCE and state. */
     async function signIn(config: openid.Configuration, parameters: Record<string, string> = { scope }) {
-      const [pkceCodeVerifier, expectedState] = [openid.randomPKCECodeVerifier(), openid.randomState()];
+      const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+      const expectedState = openid.randomState();
       const request = openid.buildAuthorizationUrl(config, {
         redirect_uri: callback(),
         state: expectedState,
@@ -147,7 +148,8 @@ describe("OAuth2 client libraries", () => {
       );
       expect(client).to.not.have.property("client_secret");
 
-      const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()];
+      const verifier = oauth.generateRandomCodeVerifier();
+      const state = oauth.generateRandomState();
       const request = new URL(as.authorization_endpoint!);
       request.search = new URLSearchParams({
         client_id: client.client_id,

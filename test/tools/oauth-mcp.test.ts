@@ -133,7 +133,8 @@ describe("MCP", () => {
     });
 
     it("rejects tokens for other resources, and those that were revoked", async () => {
-      const [other, own] = [new ClientState(`${site.url}/callback`), new ClientState(`${site.url}/callback`)];
+      const other = new ClientState(`${site.url}/callback`);
+      const own = new ClientState(`${site.url}/callback`);
       await auth(other, { serverUrl: home(), scope: "user:read" });
       await auth(other, { serverUrl: home(), authorizationCode: await consent(other) });
       const post = ({ access_token }: OAuthTokens) =>

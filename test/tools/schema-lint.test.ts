@@ -105,6 +105,8 @@ const withoutId: Record<string, string[]> = {
     "WorkspaceAcl",
     "WorkspaceQuota",
     "UserIdentity",
+    "SecondFactorRule",
+    "SecondFactorRuleReach",
     "SecondFactors",
   ],
   "They relate one object to another, which has the ID.": [

@@ -27,7 +27,7 @@ export class Visitor {
     if (new URL(this.page.url()).pathname !== "/login") return;
     await this.page.getByLabel("Email").fill(this.person.email);
     await this.page.getByLabel("Password").fill(userPassword);
-    await this.page.getByRole("button", { name: "Sign in" }).click();
+    await this.page.getByRole("button", { name: "Sign in", exact: true }).click();
     await this.page.waitForURL(({ pathname }) => pathname !== "/login");
   }
 
@@ -114,9 +114,7 @@ export async function createServiceAccount(w: World, username: string): Promise<
 /** The data that an access token reads: statuses and names from both interfaces. */
 export async function reads(w: World, token: string) {
   const client = w.as({ token });
-  const [rest, graphql] = [
-    await client.get("/api/v2/groups"),
-    await client.post("/graphql", { query: "{ me { username } }" }),
-  ];
+  const rest = await client.get("/api/v2/groups");
+  const graphql = await client.post("/graphql", { query: "{ me { username } }" });
   return { rest: rest.status, graphql: graphql.status, username: graphql.body.data?.me.username as string | undefined };
 }

@@ -44,6 +44,7 @@ export const chapters: readonly Chapter[] = [
       { path: "/grants", label: "Grants" },
       { path: "/scim-keys", label: "SCIM keys", check: reads("scim_key", false) },
       { path: "/sign-in-providers", label: "Sign-in providers", check: { may: "sign_in_provider:read" } },
+      { path: "/second-factors", label: "Second factors", check: reads("deployment_config", false) },
     ],
   },
   {
@@ -109,6 +110,9 @@ const views: Record<string, View> = {
   "/language-models": async () => (await import("./views/language-models")).LanguageModelsView,
   "/scim-keys": async () => (await import("./views/scim-keys")).ScimKeysView,
   "/sign-in-providers": async () => (await import("./views/sign-in-providers")).SignInProvidersView,
+  "/sign-in-providers/:provider/claims": async () =>
+    (await import("./views/provider-claims")).ProviderClaimsView as AnyComponent,
+  "/second-factors": async () => (await import("./views/second-factors")).SecondFactorsView,
   "/provisioners": async () => (await import("./views/provisioners")).ProvisionersView,
   "/jobs": async () => (await import("./views/provisioners")).JobsView,
   "/jobs/:id": async () => (await import("./views/provisioners")).JobView as AnyComponent,

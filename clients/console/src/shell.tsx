@@ -15,7 +15,7 @@ import { Banner } from "./ui/banner";
 import { NoticeBoard } from "./ui/notices";
 import { ProveAgain } from "./ui/prove-again";
 import { SignedOut } from "./ui/signed-out";
-import { Empty, hasNavigated, Heading, Person, productName } from "./ui/parts";
+import { Empty, hasNavigated, Heading, Person, productName, Time } from "./ui/parts";
 
 const checks = chapters
   .flatMap(({ sections }) => sections)
@@ -59,6 +59,7 @@ function Frame() {
     document.querySelector("#navigation [aria-current]")?.scrollIntoView({ block: "nearest" });
   }, [path]);
 
+  const addBy = data?.secondFactors?.addBy;
   const caller = data?.me.id;
   useEffect(() => callerId.set(caller), [caller]);
 
@@ -87,7 +88,7 @@ function Frame() {
     ));
   const administration = offered.filter(({ area }) => area === "administration");
   return (
-    <div class="shell">
+    <div class={name.length > longName ? "shell long-name" : "shell"}>
       <a class="skip" href="#main">
         Skip to the page
       </a>
@@ -151,6 +152,12 @@ function Frame() {
             {message}
           </Banner>
         ))}
+        {addBy && (
+          <Banner>
+            Your account requires a second factor. <a href="/account/second-factor">Add one</a> <Time at={addBy} /> at
+            the latest: after that, you can do nothing else first.
+          </Banner>
+        )}
         <Router>
           {routes.map((each) => (
             <Route key={each.path} path={each.path} component={each.component} />
@@ -161,6 +168,9 @@ function Frame() {
     </div>
   );
 }
+
+/** Names of more characters have a line of their own where the bar is narrow. */
+const longName = 12;
 
 interface AccountMenuProps {
   user: { id: string; username: string; name: string };

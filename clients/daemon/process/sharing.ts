@@ -41,7 +41,16 @@ function dataOwnedBy(uid: number, directories: readonly string[]): string | unde
     ...directories.map((each) => join(each, "encryption.keys")),
     ...clusters.flatMap((cluster) => [join(cluster, "cluster.json"), ...databasesIn(cluster)]),
   ];
-  return paths.find((path) => statSync(path, { throwIfNoEntry: false })?.uid === uid);
+  return paths.find((path) => ownerOf(path) === uid);
+}
+
+/** The owner of a path; undefined if it does not exist, or lies where this daemon may not go, as its owner could. */
+function ownerOf(path: string): number | undefined {
+  try {
+    return statSync(path).uid;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The data of the Postgres versions in the directory of a built-in Postgres. */

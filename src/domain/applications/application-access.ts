@@ -3,6 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import type { UserActor } from "../kernel/actor.js";
 import { authorizeMachine, may } from "../authorization/authorization.js";
+import { mustAddFactor } from "../authorization/missing-factors.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { foldCase } from "../../runtime/text.js";
 import { foldedColumn } from "../kernel/queries.js";
@@ -68,12 +69,12 @@ export async function readApplicationTarget(ctx: Context, wanted: ApplicationRef
   return { workspaceId, agentId, appId, url: allowed ? app.url : null, userId: visitor?.userId ?? null, allowed };
 }
 
-/** Returns the holder of an application key, unless the holder must change the password first. Proxies receive no other credentials, so none is accepted. */
+/** Returns the holder of an application key, unless the holder must change the password or add a second factor first. Proxies receive no other credentials, so none is accepted. */
 async function visitorOf({ services }: Context, apiKey: string): Promise<UserActor | undefined> {
   if (parseToken(apiKey)?.kind !== "application") return undefined;
   try {
     const visitor = await services.credentials.authenticateUser(apiKey);
-    return visitor.mustChangePassword ? undefined : visitor;
+    return visitor.mustChangePassword || mustAddFactor(visitor) ? undefined : visitor;
   } catch (error) {
     if (error instanceof DomainError && error.code === "UNAUTHENTICATED") return undefined;
     throw error;

@@ -1,5 +1,10 @@
+// Counts of events and creations on each day, for charts. Past days are counted by a job, to the quarter of an hour, since days begin at other
+// times in other time zones; the last two days and what was not counted yet are counted when they are read.
 import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { columnsOf } from "../../infrastructure/database/columns.js";
+import type { Database } from "../../infrastructure/database/database.js";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
+import { takeFree } from "../../infrastructure/database/locks.js";
 import { selectPermitted, type Permission } from "../authorization/authorization.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { AuditAction } from "../kernel/audit.js";
@@ -9,15 +14,21 @@ import { lowestIdSince } from "../kernel/months.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { timeZoneNamed } from "../quiet-hours/time-zones.js";
 import { databaseTime, instantOf } from "../../runtime/clock.js";
+import { day, hour, second } from "../../runtime/durations.js";
 import { dateAt, firstAt } from "../../runtime/time-zones/zone-data.js";
 import { type Input, inputOf, int, optional, otherwise, reference, string } from "../kernel/values.js";
+
+const q = columnsOf("quarterHourCounts", "q");
 
 /** The days that are counted, and where. Each series is counted by itself, if it is selected. */
 export interface CountedDays {
   /** In order, as `2026-01-31`. The last one is today. */
   readonly days: readonly string[];
-  readonly timeZone: string;
+  /** When each begins. */
+  readonly begins: readonly string[];
   readonly organizationId: string | undefined;
+  /** Since when rows are counted; before, the stored counts are read. */
+  readonly liveSince: string;
 }
 
 /** The range of days for which counts are read: what happened then is counted by an index. */
@@ -42,12 +53,16 @@ export async function countedDays(ctx: Context, { organization, days, timeZone }
   if (zone === undefined) problems.add("timeZone", "Must be the name of an IANA time zone.");
   problems.throwIfAny();
   const today = dateAt(zone!, databaseTime());
-  const at = (back: number) => new Date(instantOf(today) - back * 86_400_000).toISOString().slice(0, 10);
-  return {
-    days: Array.from({ length: days }, (_, index) => at(days - 1 - index)),
-    timeZone: zone!,
-    organizationId: found?.id,
-  };
+  const at = (back: number) => new Date(instantOf(today) - back * day).toISOString().slice(0, 10);
+  const all = Array.from({ length: days }, (_, index) => at(days - 1 - index));
+  // Where days begin is computed here, since Postgres has time zone data of its own.
+  const begins = all.map((date) => new Date(firstAt(zone!, instantOf(date))).toISOString());
+  const until = (await ctx.readOnStandby(countedUntil)) ?? "";
+  return { days: all, begins, organizationId: found?.id, liveSince: begins[0]! > until ? begins[0]! : until };
+}
+
+async function countedUntil({ db }: Pick<Database, "db">): Promise<string | null | undefined> {
+  return (await db.selectFrom("deployment").select("countedUntil").executeTakeFirst())?.countedUntil;
 }
 
 /** Rows with a time, which are counted by their day. */
@@ -109,26 +124,76 @@ export type CountedSeries = keyof typeof series;
 export async function countDaily(ctx: Context, of: CountedDays, name: CountedSeries): Promise<number[] | null> {
   const counted: Counted = series[name];
   const { everywhere, organizations } = selectPermitted(ctx.actor, counted.permission);
-  const { organizationId, timeZone, days } = of;
+  const { organizationId, begins, liveSince } = of;
   if (counted.permission === "audit_log:read" && !hasFeature(ctx, "audit_log")) return null;
   const isOfOrganization = counted.hasOrganization === true;
   if (!isOfOrganization && (organizationId !== undefined || !everywhere)) return null;
   if (!everywhere && organizations.length === 0) return null;
   if (organizationId !== undefined && !everywhere && !organizations.includes(organizationId)) return null;
   const readable = organizationId === undefined ? organizations : [organizationId];
-  const place = !isOfOrganization
-    ? sql`true`
-    : everywhere && organizationId === undefined
-      ? sql`x.organization_id = any(array(select id from organizations))`
-      : sql`x.organization_id = any(${readable}::uuid[])`;
-  // Where days begin is computed here, since Postgres has time zone data of its own. The last day ends with the time.
-  const begins = days.map((day) => new Date(firstAt(timeZone, instantOf(day))).toISOString());
-  const months = counted.hasMonths ? sql`x.id >= ${lowestIdSince(instantOf(begins[0]!))}::uuid` : sql`true`;
+  const isIn = (organization: RawBuilder<unknown>) =>
+    !isOfOrganization
+      ? sql`true`
+      : everywhere && organizationId === undefined
+        ? sql`${organization} = any(array(select id from organizations))`
+        : sql`${organization} = any(${readable}::uuid[])`;
+  // The last day ends with the time.
   const counting = sql<{ index: number; count: number }>`
-    select width_bucket(${counted.time}, ${begins}::timestamptz[]) - 1 as index, count(*)::int as count
-    from ${counted.from} where ${counted.time} >= ${begins[0]}::timestamptz and ${months} and ${counted.where} and ${place} group by 1
+    select width_bucket(at, ${begins}::timestamptz[]) - 1 as index, sum(count)::int as count from (
+      select ${counted.time} as at, 1 as count from ${counted.from} where ${whereSince(counted, liveSince)} and ${isIn(sql`x.organization_id`)}
+      union all
+      select ${q.beginsAt}, ${q.count} from quarter_hour_counts q
+      where ${q.series} = ${name} and ${q.beginsAt} >= ${begins[0]}::timestamptz and ${q.beginsAt} < ${liveSince}::timestamptz
+        and ${isIn(q.organizationId)}
+    ) counted group by 1
     ${sql.raw(counted.hasMonths ? plannedForValues : "")}`;
   const { rows } = await ctx.readOnStandby(({ db }) => counting.execute(db));
   const counts = new Map(rows.map(({ index, count }) => [index, count]));
-  return days.map((_, index) => counts.get(index) ?? 0);
+  return begins.map((_, index) => counts.get(index) ?? 0);
 }
+
+/** The rows of a series since a time. */
+function whereSince({ time, where, hasMonths }: Counted, since: string): RawBuilder<SqlBool> {
+  const months = hasMonths ? sql`x.id >= ${lowestIdSince(instantOf(since))}::uuid` : sql`true`;
+  return sql`${time} >= ${since}::timestamptz and ${months} and ${where}`;
+}
+
+/** Newer rows are counted when they are read: builds fail hours after their creation. */
+const newest = 2 * day;
+const interval = 6 * hour;
+
+/**
+ * Counts the quarters of an hour of the past days that can be read, again in each run, since users and tasks are deleted
+ * and months of the audit log end. Replicas share the work: one that finds it done or in progress leaves it.
+ */
+export const dailyCountsJob = {
+  name: "count what happened on past days",
+  every: interval,
+  first: 10 * second,
+  async run({ database }: { database: Pick<Database, "db"> }): Promise<void> {
+    const until = new Date(Math.floor((databaseTime() - newest) / hour) * hour).toISOString();
+    // A day more than can be read, since days of some zones begin half a day before those of UTC.
+    const since = new Date(instantOf(until.slice(0, 10)) - (mostDays + 1) * day).toISOString();
+    await database.db.transaction().execute(async (db) => {
+      if (!(await takeFree({ db }, "daily_counts"))) return;
+      const before = await countedUntil({ db });
+      if (before && instantOf(until) - instantOf(before) < interval / 2) return;
+      await db.deleteFrom("quarterHourCounts").execute();
+      for (const [name, counted] of Object.entries<Counted>(series)) {
+        const organization = counted.hasOrganization ? sql`x.organization_id` : sql`${nowhere}::uuid`;
+        await db
+          .insertInto("quarterHourCounts")
+          .columns(["series", "beginsAt", "organizationId", "count"])
+          .expression(sql`
+            select ${name}, date_bin('15 minutes', ${counted.time}, '2000-01-01T00:00:00Z'), ${organization}, count(*)
+            from ${counted.from} where ${whereSince(counted, since)} and ${counted.time} < ${until}::timestamptz
+            group by 1, 2, 3`)
+          .execute();
+      }
+      await db.updateTable("deployment").set({ countedUntil: until }).execute();
+    });
+  },
+};
+
+/** Stands for an organization where there is none. */
+const nowhere = "00000000-0000-0000-0000-000000000000";

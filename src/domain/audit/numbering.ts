@@ -10,6 +10,7 @@ import { purge } from "../../infrastructure/database/purge.js";
 import { day } from "../../runtime/durations.js";
 import type { Events, Hint } from "../../runtime/events.js";
 import { PacedRuns } from "../../runtime/paced-runs.js";
+import { numberEvents, unnumberedEvents } from "../notifications/notified-events.js";
 import type { AuditNumbers } from "../kernel/audit.js";
 
 const counter = columnsOf("auditNumberCounter");
@@ -75,8 +76,12 @@ const numberBatch = (database: Pick<Database, "db">): Promise<Batch> =>
   database.db.transaction().execute(async (db): Promise<Batch> => {
     // By a statement of its own: the next one sees all that the former holder of the lock has committed.
     if (!(await takeFree({ db }, "audit_numbers"))) return "elsewhere";
+    // Read first: what was committed before them is then in the queue, or has a number.
+    const notified = await unnumberedEvents(db);
     const { numInsertedOrUpdatedRows: count = 0n } = await numbering(db).executeTakeFirst();
-    return count === 0n ? "empty" : count === BigInt(batchSize) ? "full" : "partial";
+    if (count === BigInt(batchSize)) return "full";
+    if (notified.length > 0) await numberEvents(db, notified);
+    return count === 0n && notified.length === 0 ? "empty" : "partial";
   });
 
 interface Options {
@@ -129,11 +134,12 @@ export const numbersAbove = ({ db }: { db: Db }, number: number, most: number) =
     .limit(sql.lit(most))
     .execute();
 
-/** Reads the last number that was given. */
-export async function lastNumber({ db }: { db: Db }): Promise<number> {
-  const found = await db.selectFrom("auditNumberCounter").select("lastNumber").executeTakeFirstOrThrow();
-  return found.lastNumber;
-}
+/** Reads the last number that was given to an audit event, and to a notified one. */
+export const lastNumbers = ({ db }: { db: Db }) =>
+  db.selectFrom("auditNumberCounter").select(["lastNumber", "lastNotified"]).executeTakeFirstOrThrow();
+
+/** Reads the last number that was given to an audit event. */
+export const lastNumber = async (ctx: { db: Db }): Promise<number> => (await lastNumbers(ctx)).lastNumber;
 
 /** Numbers begin again at a multiple of it in a database that was restored: no number names two events. */
 export const numbersOfLife = 1_000_000_000;

@@ -10,6 +10,7 @@ import { cleanLabel } from "../../runtime/text.js";
 import { instantOf } from "../../runtime/clock.js";
 import { minute } from "../../runtime/durations.js";
 import type { Subscription } from "../../runtime/events.js";
+import { PacedRuns } from "../../runtime/paced-runs.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context, Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
@@ -114,12 +115,11 @@ export class AuditSinks {
 
 /** The deliveries of this server to a sink. */
 class Delivery {
+  readonly #runs = new PacedRuns({ run: () => this.#run(), pause: 0, interval });
   readonly #token = newId();
   readonly #stopping = new AbortController();
   #hints: Subscription | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #isDue = false;
+  #retry: NodeJS.Timeout | undefined;
   #failures = 0;
 
   constructor(
@@ -128,16 +128,16 @@ class Delivery {
   ) {}
 
   start(): void {
-    this.#hints = this.services.events.subscribe(numbersHint.topic, numbersHint.id, this.#wake);
-    this.#wake();
+    this.#hints = this.services.events.subscribe(numbersHint.topic, numbersHint.id, this.#runs.soon);
+    this.#runs.start();
   }
 
   /** Ends the delivery in progress, and lets another server go on. */
   async close(): Promise<void> {
     this.#stopping.abort();
     this.#hints?.close();
-    clearTimeout(this.#timer);
-    await this.#running;
+    clearTimeout(this.#retry);
+    await this.#runs.close();
     const { db } = this.services.database;
     const giveUp = db.updateTable("auditSinks").set({ leaseToken: null, leasedUntil: now });
     await giveUp
@@ -146,26 +146,20 @@ class Delivery {
       .catch(() => {});
   }
 
-  #wake = (): void => {
-    // A failing sink is tried again after its delay.
-    if (this.#running || this.#failures > 0) this.#isDue = true;
-    else this.#begin();
-  };
-
-  #begin(): void {
-    clearTimeout(this.#timer);
-    this.#isDue = false;
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined;
-      if (this.#stopping.signal.aborted) return;
-      if (this.#isDue && this.#failures === 0) return this.#begin();
-      const wait = this.#failures > 0 ? backOff(this.#failures - 1, delays) : interval;
-      this.#timer = setTimeout(() => this.#begin(), wait * (0.5 + Math.random() / 2)).unref();
-    });
+  /** Delivers what there is, unless it waits after a failure. Never rejects. */
+  async #run(): Promise<void> {
+    if (this.#retry) return;
+    await this.#deliver();
+    if (this.#failures === 0) return;
+    const wait = backOff(this.#failures - 1, delays) * (0.5 + Math.random() / 2);
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#runs.soon();
+    }, wait).unref();
   }
 
   /** Delivers all that has a number. Never rejects. */
-  async #run(): Promise<void> {
+  async #deliver(): Promise<void> {
     const { database, log } = this.services;
     const { signal } = this.#stopping;
     try {

@@ -9,6 +9,7 @@ import { newId } from "../kernel/ids.js";
 import { randomText } from "../../runtime/random.js";
 import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { passwordProblem } from "../sign-in/password-strength.js";
+import { forgetDevices } from "../sign-in/remembered-devices.js";
 import { forgetFactors } from "../sign-in/second-factors.js";
 import { endSessions } from "../tokens/sessions.js";
 import { userHint } from "../tokens/hints.js";
@@ -110,6 +111,7 @@ export async function recoverAccess(ctx: Context, email: string): Promise<Admini
   const password = randomText(generatedLength);
   const passwordHash = await ctx.services.passwords.hash(password);
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
+  await forgetDevices(ctx, user.id);
   await ctx.db.deleteFrom("userLinks").where("userId", "=", user.id).execute();
   await ctx.db
     .updateTable("users")

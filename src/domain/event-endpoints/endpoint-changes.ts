@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { sql } from "kysely";
+import { sql, type SqlBool } from "kysely";
 import { EventEndpoint } from "../../entities/event-endpoints.js";
 import { longestLabel } from "../../entities/lengths.js";
 import { localNames } from "../../infrastructure/http.js";
 import { newWebhookSecret } from "../../infrastructure/webhook-signatures.js";
 import { day } from "../../runtime/durations.js";
-import { lastNumber } from "../audit/numbering.js";
+import { lastNumbers } from "../audit/numbering.js";
 import { requireProofFor } from "../authorization/authorization.js";
 import { endpointSecrets } from "../encryption/columns.js";
 import { auditChangesOf, auditedAs, auditWith } from "../kernel/audit.js";
@@ -96,7 +96,7 @@ export async function createEventEndpoint(
   problems.throwIfAny();
   await requireRoom(ctx, organization);
   const { userId: makerId } = requireUser(ctx.actor);
-  const position = await lastNumber(ctx);
+  const { lastNumber: position, lastNotified: notifiedPosition } = await lastNumbers(ctx);
   const endpoint = ctx.em.create(EventEndpoint, {
     ...pickGiven(fields),
     name: fields.name,
@@ -104,6 +104,7 @@ export async function createEventEndpoint(
     organization,
     makerId,
     position,
+    notifiedPosition,
   });
   auditWith(endpoint, { host: { new: new URL(fields.url).host } });
   await ctx.em.flush().catch(onNameTaken);
@@ -163,16 +164,22 @@ export async function updateEventEndpoint(
 
 /** Lets an endpoint go on with what waits, and with the last events that were not queued. */
 async function resume(ctx: Context, id: string): Promise<void> {
-  const before = ctx.db
-    .selectFrom("auditNumbers")
-    .select("number")
-    .where("numberedAt", "<=", sql<string>`now() - make_interval(secs => ${triedFor / 1000})`)
-    .orderBy("numberedAt", "desc")
-    .orderBy("number", "desc")
-    .limit(1);
+  const [before, notifiedBefore] = (["auditNumbers", "notifiedEvents"] as const).map((table) =>
+    ctx.db
+      .selectFrom(table)
+      .select("number")
+      .where("numberedAt", "<=", after(-triedFor))
+      .orderBy("numberedAt", "desc")
+      .orderBy("number", "desc")
+      .limit(1),
+  );
   await ctx.db
     .updateTable("eventEndpoints")
-    .set({ position: sql<number>`greatest(position, (${before}))`, feedAt: now })
+    .set((eb) => ({
+      position: sql<number>`greatest(${eb.ref("position")}, (${before}))`,
+      notifiedPosition: sql<number>`greatest(${eb.ref("notifiedPosition")}, (${notifiedBefore}))`,
+      feedAt: now,
+    }))
     .where("id", "=", id)
     .execute();
   await ctx.db
@@ -189,6 +196,15 @@ export type DeleteEventEndpoint = Input<typeof DeleteEventEndpoint>;
 /** Deletes an endpoint with its secrets and its log. Returns the endpoint before the deletion. */
 export async function deleteEventEndpoint(ctx: Context, { id }: DeleteEventEndpoint): Promise<EventEndpointRow> {
   const endpoint = await lockEventEndpoint(ctx, id, "event_endpoint:delete");
+  // In the order in which results of attempts lock them.
+  await ctx.db
+    .selectFrom("eventDeliveries")
+    .select("id")
+    .where("endpointId", "=", id)
+    .where(sql<SqlBool>`state = 'leased'`)
+    .orderBy("id")
+    .forUpdate()
+    .execute();
   ctx.em.remove(await ctx.em.findOneOrFail(EventEndpoint, id));
   return endpoint;
 }

@@ -1,16 +1,17 @@
-// Queues the events of the audit log for endpoints, after their commit: a transaction that acts does nothing for it. Each
-// endpoint has a position in the numbers of the log. What is queued and the position are stored together.
+// Queues events for endpoints, after their commit: a transaction that acts does nothing for it. Each endpoint has a position in
+// the numbers of the audit log, and one in those of notified events. What is queued and the positions are stored together.
 import { sql } from "kysely";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
 import type { Subscription } from "../../runtime/events.js";
 import { minute, second } from "../../runtime/durations.js";
 import { PacedRuns } from "../../runtime/paced-runs.js";
 import { isAmong } from "../audit/audit-log.js";
-import { numbersAbove, numbersHint } from "../audit/numbering.js";
+import { lastNumbers, numbersAbove, numbersHint } from "../audit/numbering.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { after, anyOf, now } from "../kernel/queries.js";
+import { type NumberedEvent, numberedEvents } from "../notifications/notified-events.js";
 import { triedFor } from "./endpoint-changes.js";
 import { endpointsHint, mostQueued, queuedCounts } from "./event-endpoints.js";
 import { selects, typeOfEvent } from "./event-types.js";
@@ -33,29 +34,52 @@ const fullWait = minute / 6;
 const waiting = ({ db }: Pick<Context, "db">) =>
   db
     .selectFrom("eventEndpoints as e")
-    .select(["e.id", "e.organizationId", "e.position", "e.eventTypes", "e.makerId", "e.name"])
+    .select(["e.id", "e.organizationId", "e.position", "e.notifiedPosition", "e.eventTypes", "e.makerId", "e.name"])
     // event_endpoints_active_index
     .where(sql<boolean>`e.state = 'active'`)
-    .where("e.position", "<", (eb) => eb.selectFrom("auditNumberCounter").select("lastNumber"))
+    .where((eb) =>
+      eb.or([
+        eb("e.position", "<", eb.selectFrom("auditNumberCounter").select("lastNumber")),
+        eb("e.notifiedPosition", "<", eb.selectFrom("auditNumberCounter").select("lastNotified")),
+      ]),
+    )
     .where("e.feedAt", "<=", now)
     .orderBy("e.feedAt")
     .orderBy("e.id")
     .limit(sql.lit(mostFed));
 
-interface Source {
+export interface Source {
   id: string;
+  /** The sequence of the event. */
   number: number;
   type: string;
   organizationId: string | null;
 }
 
-/** Reads the next events after a position, and the number up to which that was all. */
-async function eventsAfter(ctx: Context, position: number): Promise<{ events: Source[]; end: number }> {
+/** Events after a position, and the number up to which they are all. */
+interface EventPage {
+  events: Source[];
+  end: number;
+}
+
+async function eventsAfter(ctx: Context, position: number): Promise<EventPage> {
   const numbers = await numbersAbove(ctx, position, mostEvents);
   if (numbers.length === 0) return { events: [], end: position };
   const found = await eventSources(ctx, numbers);
   return { events: found, end: numbers.at(-1)!.number };
 }
+
+async function notifiedAfter(ctx: Context, position: number): Promise<EventPage> {
+  const found = await numberedEvents(ctx.db)
+    .where("n.number", ">", position)
+    .orderBy("n.number")
+    .limit(sql.lit(mostEvents))
+    .execute();
+  return { events: found.map(notifiedSource), end: found.at(-1)?.number ?? position };
+}
+
+/** A notified event as it is queued: by its sequence. */
+export const notifiedSource = ({ sequence, ...event }: NumberedEvent): Source => ({ ...event, number: sequence });
 
 /** Reads what decides which endpoints receive events, in the order of their numbers. */
 export async function eventSources(
@@ -94,15 +118,19 @@ async function feed(ctx: Context): Promise<{ fed: number; isQueued: boolean }> {
     endpoints.map(({ id }) => id),
   );
   const full = endpoints.filter((_, index) => counts[index]! >= mostQueued);
-  const pages = new Map<number, Awaited<ReturnType<typeof eventsAfter>>>();
-  const moves: Array<{ id: string; position: number }> = [];
+  const last = await lastNumbers(ctx);
+  const pageOf = pagesBy((position) => (position < last.lastNumber ? eventsAfter(ctx, position) : undefined));
+  const notifiedPageOf = pagesBy((position) =>
+    position < last.lastNotified ? notifiedAfter(ctx, position) : undefined,
+  );
+  const moves: Move[] = [];
   const rows = [];
   for (const endpoint of endpoints) {
     if (full.includes(endpoint)) continue;
-    const page = pages.get(endpoint.position) ?? (await eventsAfter(ctx, endpoint.position));
-    pages.set(endpoint.position, page);
-    moves.push({ id: endpoint.id, position: page.end });
-    for (const event of page.events)
+    const page = await pageOf(endpoint.position);
+    const notified = await notifiedPageOf(endpoint.notifiedPosition);
+    moves.push({ id: endpoint.id, position: page.end, notified: notified.end });
+    for (const event of [...page.events, ...notified.events])
       if (event.organizationId === endpoint.organizationId && selects(endpoint.eventTypes, event.type))
         rows.push(newDelivery(endpoint.id, event));
   }
@@ -137,17 +165,33 @@ export function queue({ db }: Pick<Context, "db">, rows: ReadonlyArray<ReturnTyp
     );
 }
 
-async function moveOn(ctx: Context, moves: ReadonlyArray<{ id: string; position: number }>): Promise<void> {
+/** Where an endpoint moves on to. */
+interface Move {
+  id: string;
+  position: number;
+  notified: number;
+}
+
+/** Reads the page after each position once; none without anything to read. */
+function pagesBy(read: (position: number) => Promise<EventPage> | undefined) {
+  const pages = new Map<number, EventPage>();
+  return async (position: number): Promise<EventPage> => {
+    const page = pages.get(position) ?? (await read(position)) ?? { events: [], end: position };
+    pages.set(position, page);
+    return page;
+  };
+}
+
+async function moveOn(ctx: Context, moves: readonly Move[]): Promise<void> {
   if (moves.length === 0) return;
-  const to = sql<{ id: string; position: number }>`
-    unnest(${moves.map(({ id }) => id)}::uuid[], ${moves.map(({ position }) => position)}::bigint[])`.as<"moved">(
-    sql`moved (id, position)`,
-  );
+  const to = sql<Move>`
+    unnest(${moves.map(({ id }) => id)}::uuid[], ${moves.map(({ position }) => position)}::bigint[],
+      ${moves.map(({ notified }) => notified)}::bigint[])`.as<"moved">(sql`moved (id, position, notified)`);
   await ctx.db
     .updateTable("eventEndpoints as e")
     .from(to)
     .whereRef("e.id", "=", "moved.id")
-    .set((eb) => ({ position: eb.ref("moved.position"), feedAt: now }))
+    .set((eb) => ({ position: eb.ref("moved.position"), notifiedPosition: eb.ref("moved.notified"), feedAt: now }))
     .execute();
 }
 

@@ -13,7 +13,7 @@ import { databaseTime, instantOf } from "../../runtime/clock.js";
 import { hour, second } from "../../runtime/durations.js";
 import type { Subscription } from "../../runtime/events.js";
 import { cleanLabel } from "../../runtime/text.js";
-import { storedEvents } from "../audit/audit-log.js";
+import { type StoredEvent, storedEvents } from "../audit/audit-log.js";
 import { endpointSecrets } from "../encryption/columns.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
@@ -25,7 +25,8 @@ import { disableEndpoint } from "./disabled-endpoints.js";
 import { withAttendedMakers, unattendedOf } from "./endpoint-makers.js";
 import { bodyOf, testBody } from "./event-bodies.js";
 import { endpointsHint } from "./event-endpoints.js";
-import { testType } from "./event-types.js";
+import { type StoredNotifiedEvent, storedNotifiedEvents } from "../notifications/notified-events.js";
+import { isNotified, testType } from "./event-types.js";
 
 const e = columnsOf("eventEndpoints", "e");
 const d = columnsOf("eventDeliveries", "d");
@@ -177,8 +178,15 @@ class DeliveryQueue implements Queue<Item, Result> {
   }
 
   async #bodies(ctx: Context, leased: readonly Leased[]): Promise<Array<string | undefined>> {
-    const ids = [...new Set(leased.flatMap(({ number, eventId }) => (number === null ? [] : eventId)))];
-    const events = ids.length > 0 ? await storedEvents(ctx.db, ids) : new Map<string, never>();
+    const [fromLog, fromNotifications] = [false, true].map((wanted) => [
+      ...new Set(
+        leased.flatMap(({ type, eventId }) => (type !== testType && isNotified(type) === wanted ? eventId : [])),
+      ),
+    ]) as [string[], string[]];
+    const events = new Map<string, StoredEvent | StoredNotifiedEvent>([
+      ...(fromLog.length > 0 ? await storedEvents(ctx.db, fromLog) : []),
+      ...(fromNotifications.length > 0 ? await storedNotifiedEvents(ctx.db, fromNotifications) : []),
+    ]);
     return leased.map(({ type, endpointId, eventId, number, isThin, organizationId, ...endpoint }) => {
       if (type === testType) return testBody({ ...endpoint, id: endpointId, organizationId });
       const event = events.get(eventId);
@@ -241,10 +249,18 @@ class DeliveryQueue implements Queue<Item, Result> {
       sql`r (id uuid, token uuid, state text, delay float8, counted int, failed int, entry jsonb)`,
     );
     await this.services.database.db
+      // In the order of their ids, as the deletion of an endpoint locks them.
+      .with("r", (query) =>
+        query
+          .selectFrom("eventDeliveries as l")
+          .innerJoin(results, (join) => join.onRef("l.id", "=", "r.id").onRef("l.leaseToken", "=", "r.token"))
+          .select(["r.id", "r.state", "r.delay", "r.counted", "r.failed", "r.entry"])
+          .orderBy("l.id")
+          .forNoKeyUpdate("l"),
+      )
       .updateTable("eventDeliveries as d")
-      .from(results)
+      .from("r")
       .whereRef("d.id", "=", "r.id")
-      .whereRef("d.leaseToken", "=", "r.token")
       .set((eb) => ({
         state: eb.ref("r.state") as never,
         attempts: sql<number>`d.attempts - 1 + r.counted`,
@@ -337,6 +353,7 @@ export class EventDeliveries {
       allow: config.outboundAllow,
       timeout,
       bodyLimit: largestResponse,
+      keepsConnections: 2 * second,
     });
     this.#worker = new Worker({
       queue: new DeliveryQueue(services, () => this.#worker.wake()),
@@ -364,8 +381,7 @@ export class EventDeliveries {
   async #attempt({ url, eventId, body, secrets, isHeld }: Item, signal: AbortSignal): Promise<Result> {
     const nothing = { status: null, excerpt: "", failure: null };
     if (isHeld) return { ...nothing, outcome: "held" };
-    if (body === undefined)
-      return { ...nothing, outcome: "failed", failure: "The event is no longer in the audit log." };
+    if (body === undefined) return { ...nothing, outcome: "failed", failure: "The event is kept no longer." };
     if (secrets.length === 0) return { ...nothing, outcome: "retryable", failure: "Its secrets cannot be decrypted." };
     try {
       const response = await this.#fetch(url, {

@@ -1,7 +1,8 @@
-// The bodies of messages: made from the audit log, alike for each attempt.
+// The bodies of messages: made from the audit log or from notifications, alike for each attempt.
 import { databaseTime } from "../../runtime/clock.js";
 import type { StoredEvent } from "../audit/audit-log.js";
-import { type EventBody, eventVersion, testType, typeOfEvent } from "./event-types.js";
+import type { StoredNotifiedEvent } from "../notifications/notified-events.js";
+import { type EventBody, eventVersion, resourceOf, testType, typeOfEvent } from "./event-types.js";
 
 /** Maximum size of a body in bytes. The changes of larger ones are left out. */
 const largestBody = 64 * 1024;
@@ -12,8 +13,8 @@ interface Options {
 }
 
 /** Returns the body of an event as text. Thin ones have no names and no changes. */
-export function bodyOf(event: StoredEvent, { number, isThin }: Options): string {
-  const content = contentOf(event, number, isThin);
+export function bodyOf(event: StoredEvent | StoredNotifiedEvent, { number, isThin }: Options): string {
+  const content = "details" in event ? notifiedContent(event, number, isThin) : contentOf(event, number, isThin);
   const whole = JSON.stringify(content);
   if (Buffer.byteLength(whole) <= largestBody) return whole;
   const { changes: _, ...data } = content.data;
@@ -39,6 +40,20 @@ function contentOf(event: StoredEvent, number: number | null, isThin: boolean): 
     },
   };
 }
+
+const notifiedContent = (event: StoredNotifiedEvent, number: number | null, isThin: boolean): EventBody => ({
+  type: event.type,
+  version: eventVersion,
+  timestamp: new Date(event.createdAt).toISOString(),
+  sequence: number,
+  organization_id: event.organizationId,
+  data: {
+    object: { type: resourceOf(event.type), id: event.objectId, ...(!isThin && { name: event.objectName }) },
+    actor: { kind: event.actorKind, id: event.actorId, ...(!isThin && { name: event.actorName }) },
+    ...(!isThin && { details: event.details }),
+    request_id: event.requestId,
+  },
+});
 
 /** Returns the body of a message that tests an endpoint. */
 export function testBody(endpoint: { id: string; name: string; organizationId: string; makerId: string }): string {

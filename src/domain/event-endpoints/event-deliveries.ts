@@ -26,11 +26,13 @@ import {
   string,
   uuid,
 } from "../kernel/values.js";
+import { numberedEvents } from "../notifications/notified-events.js";
 import { triedFor } from "./endpoint-changes.js";
-import { eventSources, newDelivery, queue } from "./endpoint-feed.js";
+import { eventSources, newDelivery, notifiedSource, queue, type Source } from "./endpoint-feed.js";
 import {
   endpointsHint,
   type EventEndpointRow,
+  findChangeable,
   lockEventEndpoint,
   mostQueued,
   queuedCounts,
@@ -166,9 +168,11 @@ export async function testEventEndpoint(ctx: Context, { id }: TestEventEndpoint)
 
 async function requireRoomFor(ctx: Context, endpointId: string, more: number): Promise<void> {
   const [count = 0] = await queuedCounts(ctx, [endpointId]);
-  if (count + more > mostQueued)
-    throw conflict(`At most ${mostQueued} events can wait for an event endpoint. Choose a shorter period, or wait.`);
+  if (count + more > mostQueued) throw tooMany();
 }
+
+const tooMany = () =>
+  conflict(`At most ${mostQueued} events can wait for an event endpoint. Choose a shorter period, or wait.`);
 
 const again = {
   state: "pending",
@@ -208,10 +212,10 @@ export const RedeliverEvents = inputOf({
 });
 export type RedeliverEvents = Input<typeof RedeliverEvents>;
 
-/** Maximum number of events of the log that a period may have, of all organizations together. */
+/** Maximum number of events that a period may have, of all organizations together. */
 const mostScanned = 100_000;
 
-/** Events that are read at a time. */
+/** Events that are read or queued at a time. */
 const pageSize = 1_000;
 
 /**
@@ -221,11 +225,32 @@ const pageSize = 1_000;
  */
 export async function redeliverEvents(
   ctx: Context,
-  { id, after: from, before: until, onlyUndelivered }: RedeliverEvents,
+  { id, ...period }: RedeliverEvents,
 ): Promise<{ id: string; count: number }> {
-  const endpoint = await lockEventEndpoint(ctx, id, "event_endpoint:update");
+  const endpoint = await findChangeable(ctx, id, "event_endpoint:update");
   requireMaker(ctx, endpoint.organizationId);
   requireActive(endpoint);
+  // Without a lock: results of all endpoints wait for the row of one.
+  const sources = await sourcesOf(ctx, endpoint, period);
+  requireActive(await lockEventEndpoint(ctx, id, "event_endpoint:update"));
+  let count = 0;
+  for (let start = 0; start < sources.length; start += pageSize)
+    count += await queueAgain(ctx, id, sources.slice(start, start + pageSize), ended(period));
+  // Counts those of before, too.
+  await requireRoomFor(ctx, id, 0);
+  if (count > 0) ctx.publish(endpointsHint);
+  return { id, count };
+}
+
+type Period = Omit<RedeliverEvents, "id">;
+
+/** The states of deliveries that are sent again. */
+const ended = ({ onlyUndelivered }: Pick<Period, "onlyUndelivered">) =>
+  onlyUndelivered ? (["failed"] as const) : (["failed", "delivered"] as const);
+
+/** Reads the events of a period that are to be sent again. Throws if there are more than can be queued. */
+async function sourcesOf(ctx: Context, endpoint: EventEndpointRow, period: Period): Promise<Source[]> {
+  const { after: from, before: until } = period;
   if (until != null && instantOf(until) < instantOf(from))
     throw badInput([{ field: "before", detail: "Must not be earlier than the beginning." }]);
   const numbers = await ctx.db
@@ -238,45 +263,71 @@ export async function redeliverEvents(
     .orderBy("number")
     .limit(mostScanned + 1)
     .execute();
-  if (numbers.length > mostScanned)
+  const notified = await numberedEvents(ctx.db)
+    .where("n.numberedAt", ">=", from)
+    .$if(until != null, (all) => all.where("n.numberedAt", "<=", until!))
+    .where("n.number", "<=", endpoint.notifiedPosition)
+    .orderBy("n.numberedAt")
+    .orderBy("n.number")
+    .limit(mostScanned + 1)
+    .execute();
+  if (numbers.length + notified.length > mostScanned)
     throw badInput([
-      { field: "after", detail: `The log has more than ${mostScanned} events since then. Choose a shorter period.` },
+      { field: "after", detail: `There were more than ${mostScanned} events since then. Choose a shorter period.` },
     ]);
-  let count = 0;
+  const isSelected = ({ organizationId, type }: Source) =>
+    organizationId === endpoint.organizationId && selects(endpoint.eventTypes, type);
+  const found: Source[] = [];
   for (let start = 0; start < numbers.length; start += pageSize) {
-    const sources = await eventSources(ctx, numbers.slice(start, start + pageSize));
-    const wanted = sources.filter(
-      ({ organizationId, type }) => organizationId === endpoint.organizationId && selects(endpoint.eventTypes, type),
-    );
-    if (wanted.length > 0) count += await queueAgain(ctx, id, wanted, onlyUndelivered);
-    if (count > mostQueued) break;
+    const page = (await eventSources(ctx, numbers.slice(start, start + pageSize))).filter(isSelected);
+    found.push(...(await withoutOthers(ctx, endpoint.id, page, period)));
+    if (found.length > mostQueued) throw tooMany();
   }
-  // Counts those of before, too.
-  await requireRoomFor(ctx, id, 0);
-  if (count > 0) ctx.publish(endpointsHint);
-  return { id, count };
+  const selected = notified.map(notifiedSource).filter(isSelected);
+  found.push(...(await withoutOthers(ctx, endpoint.id, selected, period)));
+  if (found.length > mostQueued) throw tooMany();
+  return found;
 }
 
+/** Leaves out the events whose deliveries wait, or have arrived. */
+async function withoutOthers(
+  { db }: Context,
+  endpointId: string,
+  sources: readonly Source[],
+  period: Period,
+): Promise<Source[]> {
+  const others = await db
+    .selectFrom("eventDeliveries")
+    .select("eventId")
+    .where("endpointId", "=", endpointId)
+    .where("eventId", "=", sql<string>`any(${sources.map(({ id }) => id)}::uuid[])`)
+    .where("state", "<>", sql<"pending">`all(${ended(period)}::text[])`)
+    .execute();
+  const left = new Set(others.map(({ eventId }) => eventId));
+  return sources.filter(({ id }) => !left.has(id));
+}
+
+/** Queues events of an endpoint that is locked. Waits for no result of an attempt: those that are leased are left alone. */
 async function queueAgain(
   ctx: Context,
   id: string,
-  sources: Awaited<ReturnType<typeof eventSources>>,
-  onlyUndelivered: boolean,
+  sources: readonly Source[],
+  states: ReadonlyArray<"failed" | "delivered">,
 ): Promise<number> {
+  const { numUpdatedRows } = await ctx.db
+    .updateTable("eventDeliveries")
+    .set(again)
+    .where("endpointId", "=", id)
+    .where("eventId", "=", sql<string>`any(${sources.map((source) => source.id)}::uuid[])`)
+    .where("state", "=", sql<"failed">`any(${states}::text[])`)
+    .executeTakeFirstOrThrow();
   const { numInsertedOrUpdatedRows = 0n } = await queue(
     ctx,
     sources.map((source) => newDelivery(id, source)),
   )
-    .onConflict((on) =>
-      on
-        .columns(["endpointId", "eventId"])
-        .doUpdateSet(again)
-        .where(
-          sql<SqlBool>`event_deliveries.state = 'failed' or (event_deliveries.state = 'delivered' and ${!onlyUndelivered})`,
-        ),
-    )
+    .onConflict((on) => on.doNothing())
     .executeTakeFirstOrThrow();
-  return Number(numInsertedOrUpdatedRows);
+  return Number(numUpdatedRows + numInsertedOrUpdatedRows);
 }
 
 /** Deletes deliveries a week after their end. */
@@ -305,7 +356,9 @@ async function limitDeliveries(db: Db, endpointId: string, most: number): Promis
     .orderBy("createdAt", "desc")
     .orderBy("id", "desc")
     .offset(most)
-    .limit(sql.lit(1_000));
+    .limit(sql.lit(1_000))
+    .forUpdate()
+    .skipLocked();
   let deleted: bigint;
   do {
     const { numDeletedRows } = await db

@@ -40,6 +40,7 @@ export const endpointsIn = (db: Db) =>
       "e.state",
       "e.makerId",
       "e.position",
+      "e.notifiedPosition",
       "e.failures",
       "e.failingSince",
       "e.lastFailure",
@@ -66,8 +67,8 @@ export async function findEventEndpoint(ctx: Context, id: string): Promise<Event
 export const endpointsById = async (ctx: Context, ids: readonly string[]) =>
   rowById(await endpointsIn(ctx.db).where("e.id", "=", anyOf(ids)).execute(), ids);
 
-/** Finds an endpoint and locks it until the transaction ends. Throws for callers without the permission, before any lock. */
-export async function lockEventEndpoint(
+/** Finds an endpoint that the caller may change. Throws NOT_FOUND if the caller may not see it, and FORBIDDEN without the permission. */
+export async function findChangeable(
   ctx: Context,
   id: string,
   permission: "event_endpoint:update" | "event_endpoint:delete",
@@ -76,6 +77,16 @@ export async function lockEventEndpoint(
   const found = isUuid(id) ? await endpointsIn(ctx.db).where("e.id", "=", id).executeTakeFirst() : undefined;
   if (!found || !(everywhere || organizations.includes(found.organizationId))) throw notFound();
   authorize(ctx.actor, permission, found);
+  return found;
+}
+
+/** Finds an endpoint and locks it until the transaction ends. Throws for callers without the permission, before any lock. */
+export async function lockEventEndpoint(
+  ctx: Context,
+  id: string,
+  permission: "event_endpoint:update" | "event_endpoint:delete",
+): Promise<EventEndpointRow> {
+  await findChangeable(ctx, id, permission);
   const endpoint = await endpointsIn(ctx.db).where("e.id", "=", id).forNoKeyUpdate().executeTakeFirst();
   if (!endpoint) throw notFound();
   return endpoint;

@@ -167,7 +167,7 @@ export async function acceptInvitation(ctx: Context, input: AcceptInvitation): P
     organizationIds: [],
   }).catch(onTaken);
   await giveAccess(ctx, offer, { id: userId, username });
-  const sessionToken = await issueSession(ctx, userId);
+  const sessionToken = await issueSession(ctx, userId, { factor: "password" });
   await rememberAddress(ctx, userId);
   ctx.audit({ action: "login", actorId: userId, ...auditedAs("user", userId, username) });
   return { userId, sessionToken };

@@ -16,8 +16,13 @@ export interface UserActor {
   readonly entersWorkspaces: boolean;
   /** Whether the user can do nothing else before the password was changed, whatever the credential is. */
   readonly mustChangePassword: boolean;
-  /** Whether the user can do nothing else before a second factor was added. API tokens go on. */
-  readonly mustAddFactor?: boolean;
+  /**
+   * Until when the user has to add a second factor, in milliseconds since the epoch: after it, the user can do nothing else.
+   * Absent if none is required, and for API tokens, which go on.
+   */
+  readonly addsFactorBy?: number | undefined;
+  /** Whether a rule lets the user have a second factor, also where the setting of the server does not. */
+  readonly isOfferedFactor?: boolean;
   /** The recent proof that some actions require of this user; absent if they require none. */
   readonly proof?: Proof | undefined;
   readonly credential: Credential;
@@ -35,6 +40,7 @@ export interface Proof {
 
 /** A way to prove again who one is. */
 export const ProofWay = {
+  PASSKEY: "passkey",
   ONE_TIME_CODE: "one_time_code",
   PASSWORD: "password",
   SIGN_IN: "sign_in",

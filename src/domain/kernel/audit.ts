@@ -85,13 +85,20 @@ export const insertAuditEvents = ({ db }: { db: Db }, events: readonly AuditRow[
     select ${sql.raw(columns.replace("time", "now()"))}
     from json_populate_recordset(null::audit_log, ${JSON.stringify(events)})`.execute(db);
 
+/** The caller as events name it. The id of a SCIM key is no UUID. */
+export const recordedActor = ({ actor }: { actor: Actor }) => ({
+  kind: actor.kind === "anonymous" ? "system" : actor.kind,
+  id: (actor.kind === "scim_key" ? null : idOf(actor)) ?? null,
+});
+
 /** Returns the row of an audit event, for the transaction of the action. */
 export function auditRow(ctx: { actor: Actor; request: RequestDetails }, entry: AuditEntry): AuditRow {
   const { actor, request } = ctx;
+  const recorded = recordedActor(ctx);
   return {
     id: newId(),
-    actor_id: entry.actor?.id ?? entry.actorId ?? (actor.kind === "scim_key" ? null : idOf(actor)),
-    actor_kind: entry.actor?.kind ?? (entry.actorId ? "user" : actor.kind === "anonymous" ? "system" : actor.kind),
+    actor_id: entry.actor?.id ?? entry.actorId ?? recorded.id,
+    actor_kind: entry.actor?.kind ?? (entry.actorId ? "user" : recorded.kind),
     api_key_id: keyOf(actor),
     action: entry.action,
     resource_type: entry.resourceType,

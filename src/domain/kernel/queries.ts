@@ -31,7 +31,7 @@ export function rowById<Row extends { id: string }>(
  * on parameters applies. All rows have the columns of the first one.
  */
 export function insertAll<Table extends keyof Schema>(
-  db: Db,
+  db: Pick<Db, "insertInto">,
   table: Table,
   rows: ReadonlyArray<Insertable<Schema[Table]>>,
 ) {

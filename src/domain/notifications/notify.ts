@@ -2,6 +2,7 @@ import { type Expression, type Insertable, type Selectable, sql, type SqlBool } 
 import { databaseTime, instantOf } from "../../runtime/clock.js";
 import type { NotificationPayload } from "../../entities/notifications.js";
 import type { Schema } from "../../entities/schema.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import { notificationSecrets } from "../encryption/columns.js";
 import { userIdOf } from "../kernel/actor.js";
 import { anyOf, insertAll, now } from "../kernel/queries.js";
@@ -12,7 +13,8 @@ import { isFormerAddress } from "../users/names.js";
 import { type DeliveryMethod, transportFor } from "./methods.js";
 import { delayAlike } from "./joined-mails.js";
 import { render, type Subject, type Variables } from "./rendering.js";
-import type { NotificationTemplate } from "./templates/template.js";
+import { type EventObject, insertTold, notifiedEvent, type NotifiedEventRow } from "./notified-events.js";
+import type { EventTemplate, PlainTemplate } from "./templates/template.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const users = columnsOf("users");
@@ -23,9 +25,13 @@ const excluded = columnsOf("inboxCursors", "excluded");
 const u = columnsOf("users", "u");
 const p = columnsOf("notificationPreferences", "p");
 
+/** The kind of an event, and its object if endpoints receive the kind. */
+type About = { template: PlainTemplate; object?: never } | { template: EventTemplate; object: EventObject };
+
 /** An event that users are told about. */
-export interface Notification extends Subject {
-  template: NotificationTemplate;
+export type Notification = About & Told;
+
+interface Told extends Subject {
   /** The ids of its recipients, or the condition under which a user `u` is one. */
   recipients: readonly string[] | Expression<SqlBool>;
   /** The id of a user who is none of them. */
@@ -101,12 +107,27 @@ async function send(ctx: Context, notifications: readonly Notification[]) {
 async function store(ctx: Context, planned: readonly Planned[]) {
   const rows = planned.map(({ row }) => row);
   await delayAlike(ctx.db, rows);
-  const added = await insertAll(ctx.db, "notificationMessages", rows)
-    .onConflict((conflict) =>
-      conflict.columns(["templateId", "userId", "method", "dedupeKey"]).where("dedupeKey", "is not", null).doNothing(),
-    )
-    .returning("id")
-    .execute();
+  const events = [...new Set(planned.flatMap(({ event }) => event ?? []))];
+  const inserted = (db: Pick<Db, "insertInto">) =>
+    insertAll(db, "notificationMessages", rows)
+      .onConflict((conflict) =>
+        conflict
+          .columns(["templateId", "userId", "method", "dedupeKey"])
+          .where("dedupeKey", "is not", null)
+          .doNothing(),
+      )
+      .returning(["id", "eventId"]);
+  // In one statement: there is an event if a message was added.
+  const added =
+    events.length === 0
+      ? await inserted(ctx.db).execute()
+      : await ctx.db
+          .with("added", inserted)
+          .with("told", (db) => insertTold(db, events))
+          .selectFrom("added")
+          .select("id")
+          .execute();
+  if (events.length > 0) ctx.afterCommit(ctx.services.auditNumbers.soon);
   const ids = new Set(added.map(({ id }) => id));
   return reach(
     ctx,
@@ -221,6 +242,8 @@ interface Planned {
   row: Insertable<Schema["notificationMessages"]>;
   /** The message in the inbox. */
   arrival?: Arrival;
+  /** The event for endpoints, the same for all messages of it. */
+  event?: NotifiedEventRow | undefined;
 }
 
 /**
@@ -239,10 +262,20 @@ async function plan(ctx: Context, notifications: readonly Notification[]): Promi
   const recipients = Map.groupBy(found, ({ nr }) => nr);
   return notifications.flatMap((notification, index) => {
     const eventId = newId();
-    return (recipients.get(nrs[index]!) ?? [])
+    const messages = (recipients.get(nrs[index]!) ?? [])
       .filter(({ id }) => id !== notification.except && !isOwnAction(ctx, notification, id))
       .flatMap((recipient) => messagesTo(ctx, recipient, notification, eventId));
+    const event = eventOf(ctx, notification, eventId, recipients.get(nrs[index]!)?.[0]);
+    return messages.map((message) => ({ ...message, event }));
   });
+}
+
+/** The event for endpoints, if the template is one. */
+function eventOf(ctx: Context, notification: Notification, id: string, recipient: Recipient | undefined) {
+  const { template, object, targets, labels, data } = notification;
+  if (!template.event || !object || !recipient) return undefined;
+  const about = { event: template.event, object, objectId: targets[0]!, labels, data };
+  return notifiedEvent(ctx, about, { id, createdAt: recipient.now, actorName: recipient.initiator });
 }
 
 /** Whether a user caused an event of a template that leaves out who does. */

@@ -3,6 +3,7 @@ import { auditedAs } from "../kernel/audit.js";
 import type { Context } from "../kernel/context.js";
 import { forbidden, Problems } from "../kernel/errors.js";
 import { check, choice, further, inputOf, type Input, int, list, optional, prose, required } from "../kernel/values.js";
+import type { EventObject } from "./notified-events.js";
 import { type Notification, notify, oncePerHour } from "./notify.js";
 import { workspaceNotifications } from "./templates/workspace-notifications.js";
 
@@ -34,7 +35,7 @@ const workspaceOfAgent = ({ db }: Context, agentId: string) =>
   db
     .selectFrom("workspaceAgents as a")
     .innerJoin("workspaces as w", "w.id", "a.workspaceId")
-    .select(["w.id", "w.name", "w.ownerId"])
+    .select(["w.id", "w.name", "w.ownerId", "w.organizationId"])
     .where("a.id", "=", agentId)
     .where("a.tokenEndedAt", "is", null)
     .where("w.deletedAt", "is", null);
@@ -50,6 +51,7 @@ export async function reportResourceAlert(ctx: Context, alert: ResourceAlert): P
   requireValid(alert);
   const sent = await notify(ctx, {
     ...contentOf(workspace, alert),
+    object: workspace,
     recipients: [workspace.ownerId],
     targets: [workspace.id],
     dedupeKey: oncePerHour(agent.id),
@@ -72,10 +74,9 @@ function requireValid({ resource, threshold, volumes }: ResourceAlert): void {
   problems.throwIfAny();
 }
 
-const contentOf = (
-  { name }: { name: string },
-  { resource, threshold, volumes }: ResourceAlert,
-): Pick<Notification, "template" | "labels" | "data"> =>
+type Alerted = Pick<Extract<Notification, { object: EventObject }>, "template" | "labels" | "data">;
+
+const contentOf = ({ name }: { name: string }, { resource, threshold, volumes }: ResourceAlert): Alerted =>
   resource === AgentResource.MEMORY
     ? {
         template: workspaceNotifications.outOfMemory,

@@ -225,6 +225,7 @@ export async function deleteOrganization(ctx: Context, ref: string): Promise<Org
   await ctx.em.flush();
   await ctx.db.deleteFrom("groups").where("organizationId", "=", id).execute();
   await ctx.db.deleteFrom("eventEndpoints").where("organizationId", "=", id).execute();
+  await ctx.db.deleteFrom("secondFactorRules").where("organizationId", "=", id).execute();
   const members = await ctx.db
     .deleteFrom("organizationMembers")
     .where("organizationId", "=", id)

@@ -72,7 +72,7 @@ export async function prebuildEnded(ctx: Context, presetId: string, outcome: Job
   const isLimited = counted.prebuildFailures === mostFailures;
   if (isLimited) await preset.set({ prebuildStatus: "hard_limited" }).execute();
   const labels = { template: template.displayName || template.name, preset: counted.name };
-  const about = { targets: [template.id], data: {} };
+  const about = { targets: [template.id], object: template, data: {} };
   const failure = {
     ...about,
     recipients: await caretakers(ctx, template),

@@ -5,14 +5,14 @@ import { GroupSource, lockGroup, type LockedGroup } from "../groups/groups.js";
 import { lockMembers } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { foldCase, isUuid } from "../../runtime/text.js";
+import { isUuid } from "../../runtime/text.js";
 import { joinOrganization } from "../organizations/organization-members.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { auditedAs } from "../kernel/audit.js";
 import { applyOperations } from "./apply-patch.js";
 import { readResource } from "./scim-documents.js";
 import type { Values } from "./evaluate.js";
-import { fault, notUnique } from "./faults.js";
+import { fault } from "./faults.js";
 import { linkDiff, namesFor, writeLink } from "./group-links.js";
 import { groupFilterColumns, readGroupRow, type ScimGroupRow, visibleGroups } from "./group-rows.js";
 import { type Listed, type ListQuery, listResources } from "./scim-lists.js";
@@ -117,7 +117,6 @@ function wantedGroup({ externalId = null, displayName = "", members }: Values): 
   if (name === "") throw fault("invalidValue", "Is required.", "displayName");
   requireLength("displayName", name, scimLengths.displayName);
   if (externalId !== null) requireLength("externalId", externalId as string, scimLengths.externalId);
-  if (foldCase(name) === "everyone") throw notUnique("displayName");
   return { externalId: externalId as string | null, displayName: name, members: memberIds(members) };
 }
 

@@ -68,6 +68,7 @@ export class SignInAttempts {
     const ticket = sealed === undefined ? undefined : await openTicket(ctx, provider, sealed);
     const attempt: Attempt = {
       ...newQuestion(),
+      ...proofAskedOf(ctx, provider),
       provider: provider.stamp,
       returnTo,
       expiresAt: databaseTime() + lifetime * 1000,
@@ -128,6 +129,13 @@ export class SignInAttempts {
       throw error;
     }
   }
+}
+
+/** The age of the last sign-in there that proves who the caller is, if the caller has to prove it, and the provider can. */
+function proofAskedOf({ actor }: Context, { settings }: KnownProvider): { longestAge?: number } {
+  const proof = actor.kind === "user" ? actor.proof : undefined;
+  const canProve = settings.factorMethods.length + settings.factorContexts.length > 0;
+  return proof && canProve && proof.until <= databaseTime() ? { longestAge: proof.maxAge } : {};
 }
 
 /** Compares in constant time. */

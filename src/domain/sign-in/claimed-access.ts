@@ -34,6 +34,7 @@ const g = columnsOf("groups", "g");
 const m = columnsOf("organizationMembers", "m");
 const u = columnsOf("users", "u");
 const gm = columnsOf("groupMembers", "gm");
+const cg = columnsOf("claimedGifts", "cg");
 
 /** The claim, and its value, that caused a change. */
 interface Cause {
@@ -56,6 +57,13 @@ interface Person {
 
 /** Gifts by their keys, as rows have them, with their causes. */
 type Gifts = Map<string, Cause>;
+
+/** Something that a provider gave. */
+interface GiftRow {
+  provider: string;
+  gift: string;
+  claim: string;
+}
 
 const keys = {
   group: (id: string) => `group:${id}`,
@@ -199,15 +207,9 @@ class GiftsOfPerson {
   /** Changes what differs, except what earlier sign-ins gave for the claims that are kept. */
   async apply(kept: ReadonlySet<string>): Promise<void> {
     const { ctx, person, provider } = this;
-    const rows = await ctx.db
-      .selectFrom("claimedGifts")
-      .select(["provider", "gift", "claim"])
-      .where("userId", "=", person.id)
-      .execute();
-    const own = new Map(rows.filter((row) => row.provider === provider).map(({ gift, claim }) => [gift, claim]));
-    const ofOthers = new Set(rows.filter((row) => row.provider !== provider).map(({ gift }) => gift));
-    if (this.#wanted.size === 0 && own.size === 0) return;
-    const held = await this.#held();
+    const { held, gifts } = await this.#held();
+    const own = new Map(gifts.filter((row) => row.provider === provider).map(({ gift, claim }) => [gift, claim]));
+    const ofOthers = new Set(gifts.filter((row) => row.provider !== provider).map(({ gift }) => gift));
     const ended = [...own].filter(([gift, claim]) => !this.#wanted.has(gift) && !kept.has(claim));
     const isAsWanted = [...this.#wanted.keys()].every(
       (gift) => held.has(gift) && (own.has(gift) || !ofOthers.has(gift)),
@@ -240,18 +242,21 @@ class GiftsOfPerson {
     return gifts.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
   }
 
-  /** All that the person holds, by the keys of gifts. */
-  async #held(): Promise<Set<string>> {
+  /** All that the person holds, by the keys of gifts, and which of it providers gave. */
+  async #held(): Promise<{ held: Set<string>; gifts: GiftRow[] }> {
     const { ctx, person } = this;
-    const { rows } = await sql<{ gift: string }>`
-      select 'organization:' || ${m.organizationId} as gift from organization_members m where ${m.userId} = ${person.id}
-      union all select 'role:' || ${m.organizationId} || ':' || role
+    const { rows } = await sql<GiftRow | { gift: string; provider: null }>`
+      select 'organization:' || ${m.organizationId} as gift, null as provider, null as claim
+        from organization_members m where ${m.userId} = ${person.id}
+      union all select 'role:' || ${m.organizationId} || ':' || role, null, null
         from organization_members m, unnest(${m.roles}) as role where ${m.userId} = ${person.id}
-      union all select 'site:' || role from users u, unnest(${u.siteRoles}) as role where ${u.id} = ${person.id}
-      union all select 'group:' || ${gm.groupId} from group_members gm where ${gm.userId} = ${person.id}`.execute(
-      ctx.db,
-    );
-    return new Set(rows.map(({ gift }) => gift));
+      union all select 'site:' || role, null, null
+        from users u, unnest(${u.siteRoles}) as role where ${u.id} = ${person.id}
+      union all select 'group:' || ${gm.groupId}, null, null from group_members gm where ${gm.userId} = ${person.id}
+      union all select ${cg.gift}, ${cg.provider}, ${cg.claim} from claimed_gifts cg
+        where ${cg.userId} = ${person.id}`.execute(ctx.db);
+    const held = rows.filter(({ provider }) => provider === null).map(({ gift }) => gift);
+    return { held: new Set(held), gifts: rows.filter((row): row is GiftRow => row.provider !== null) };
   }
 
   /** Locks the memberships of the person, before its groups. */

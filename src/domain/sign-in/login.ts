@@ -1,3 +1,5 @@
+import { databaseTime, instantOf } from "../../runtime/clock.js";
+import { secondFactorRequired } from "../authorization/missing-factors.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize, ownAccount } from "../authorization/authorization.js";
@@ -15,13 +17,18 @@ import {
   wrongPassword,
 } from "./sign-in-accounts.js";
 import { now } from "../kernel/queries.js";
-import { bytes, check, type Input, inputOf, nonEmpty, optional, pasted, required } from "../kernel/values.js";
-import { authenticatorOf, oneTimeCode, type RightCode, rightCodeOf, spendCode } from "./one-time-codes.js";
+import { bytes, check, flag, type Input, inputOf, nonEmpty, optional, pasted, required } from "../kernel/values.js";
+import { oneTimeCode } from "./one-time-codes.js";
+import { demandOn, isOffered } from "./factor-demands.js";
 import { countSignIn } from "./counted-sign-ins.js";
+import { type GivenFactor, type RightFactor, rightFactorOf, sessionFactorOf, spendFactor } from "./given-factors.js";
+import { factorsOf, type HeldFactors, waysOf } from "./held-factors.js";
+import { credentialJson } from "./passkey-challenges.js";
 import { limitFailures, rememberAddress } from "./login-failures.js";
 import { chosenPassword, passwordProblem, givenPassword } from "./password-strength.js";
-import { tellUser } from "./second-factors.js";
-import { endSessions, issueSession } from "../tokens/sessions.js";
+import { deviceToken, forgetDevices, isRemembered, noteDeviceUse } from "./remembered-devices.js";
+import { tellUser } from "./factor-notices.js";
+import { endSessions, issueSession, SessionFactor } from "../tokens/sessions.js";
 import { longestEmail } from "../../entities/lengths.js";
 
 export const Login = inputOf({
@@ -30,6 +37,18 @@ export const Login = inputOf({
   oneTimeCode: optional(
     oneTimeCode,
     "A code of the account's authenticator, or a recovery code. Required if the account has a second factor, which a failure says after the right password only.",
+  ),
+  passkey: optional(
+    credentialJson,
+    "In place of a code: the JSON of the credential that a browser makes of the options of `beginPasskeyLogin`, with the same email and password.",
+  ),
+  deviceToken: optional(
+    deviceToken,
+    "The secret of a browser that `rememberDevice` has remembered. As long as it is, it takes the place of a code, but is no recent proof.",
+  ),
+  addsFactor: optional(
+    flag,
+    "Whether a user who must add a second factor first gets a session, which can do nothing but that. Otherwise, the sign-in fails then with the reason `second_factor_required`. Default: false.",
   ),
 });
 export type Login = Input<typeof Login>;
@@ -41,7 +60,7 @@ export const ChangePassword = inputOf({
 export type ChangePassword = Input<typeof ChangePassword>;
 
 /** A user with a new session. */
-interface NewSession {
+export interface NewSession {
   userId: string;
   sessionToken: string;
 }
@@ -50,10 +69,16 @@ interface NewSession {
 export const login = (ctx: Context, given: Login): Promise<NewSession> =>
   countSignIn(ctx, "password", () => signIn(ctx, given));
 
-async function signIn(ctx: Context, { email, password, oneTimeCode: given }: Login): Promise<NewSession> {
+async function signIn(ctx: Context, given: Login): Promise<NewSession> {
+  const account = await accountWithPassword(ctx, given);
+  return startSession(ctx, account, given);
+}
+
+/** Returns the active account whose email and password these are. */
+export async function accountWithPassword(ctx: Context, { email, password, ...given }: Login): Promise<Account> {
   if (!ctx.config.passwordAuth) throw forbidden("Password authentication is disabled.");
   const problems = new Problems();
-  check(Login, { email, oneTimeCode: given }, problems);
+  check(Login, { email, ...given }, problems);
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 
@@ -69,9 +94,16 @@ async function signIn(ctx: Context, { email, password, oneTimeCode: given }: Log
   if (account.status === "suspended") {
     throw recordRejection(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
   }
-  // A missing code is no attempt to guess one.
-  const wrong = () => recordRejection(ctx, account, codeWrong());
-  const code = await rightCodeOf(ctx, account.id, given, { missing: codeRequired, wrong });
+  return account;
+}
+
+/** Starts a session of the account with this password, with its second factor if it holds one. */
+async function startSession(ctx: Context, account: Account, { password, ...given }: Login): Promise<NewSession> {
+  // A missing factor is no attempt to guess one.
+  const wrong = (field: keyof GivenFactor) => recordRejection(ctx, account, factorWrong[field]());
+  const use = { purpose: "complete", userId: account.id } as const;
+  const device = (await isRemembered(ctx, account.id, given.deviceToken)) ? given.deviceToken : undefined;
+  const factor = device == null ? await rightFactorOf(ctx, use, given, { missing: factorRequired, wrong }) : undefined;
   const hash = await currentHash(ctx, account, password);
   // Checks the account again, which may have been changed or suspended since its verification.
   const { numUpdatedRows } = await ctx.db
@@ -80,42 +112,77 @@ async function signIn(ctx: Context, { email, password, oneTimeCode: given }: Log
     .where(isUnchanged(account))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw recordRejection(ctx, account, wrongPassword());
-  await useCode(ctx, account, code);
-  const sessionToken = await issueSession(ctx, account.id);
+  const isRememberedStill = device != null && (await noteDeviceUse(ctx, account.id, device));
+  if (!isRememberedStill) {
+    await useFactor(ctx, account, factor);
+    if (!factor && given.addsFactor !== true) await requireNoFactorDue(ctx, account);
+  }
+  // A remembered browser proves nothing.
+  const origin = isRememberedStill
+    ? { factor: SessionFactor.PASSWORD, provedAt: 0 }
+    : { factor: sessionFactorOf(factor) };
+  const sessionToken = await issueSession(ctx, account.id, origin);
   await rememberAddress(ctx, account.id);
-  ctx.audit({ action: "login", actorId: account.id, ...auditedAccount(account) });
+  const diff = { rememberedDevice: { new: true } };
+  ctx.audit({
+    action: "login",
+    actorId: account.id,
+    ...auditedAccount(account),
+    ...(isRememberedStill && { diff }),
+  });
   return { userId: account.id, sessionToken };
 }
 
 /**
- * Spends the code of a sign-in. Its user is locked: without a code, the account has got no authenticator since it was looked
- * for.
+ * Spends the factor of a sign-in. Its user is locked: without a factor, the account has got none since they were looked for.
  */
-async function useCode(ctx: Context, account: Account, code: RightCode | undefined): Promise<void> {
-  if (!code) {
-    const isAsked = ctx.config.secondFactors !== "off" && (await authenticatorOf(ctx.db, account.id)) !== undefined;
-    if (isAsked) throw codeRequired();
+async function useFactor(ctx: Context, account: Account, factor: RightFactor | undefined): Promise<void> {
+  if (!factor) {
+    const held = await factorsOf(ctx.db, account.id);
+    if (held && (await isOffered(ctx, account.id))) throw factorRequired(held);
     return;
   }
-  if (!(await spendCode(ctx, account.id, code))) throw recordRejection(ctx, account, codeWrong());
-  if ("recoveryHash" in code) await tellUser(ctx, account, "recoveryCodeUsed");
+  if (!(await spendFactor(ctx, account.id, factor)))
+    throw recordRejection(ctx, account, factorWrong["passkeyId" in factor ? "passkey" : "oneTimeCode"]());
+  if ("recoveryHash" in factor) await tellUser(ctx, account, "recoveryCodeUsed");
 }
 
-/** The reason of a sign-in that was rejected for its code, for programs. */
+/** Throws UNAUTHENTICATED for a user without a second factor who had to add one by now. */
+async function requireNoFactorDue(ctx: Context, account: Account): Promise<void> {
+  const { dueAt } = await demandOn(ctx, account.id);
+  if (dueAt === null || instantOf(dueAt) > databaseTime()) return;
+  throw recordRejection(
+    ctx,
+    account,
+    new DomainError("UNAUTHENTICATED", "A second factor is required.", {
+      detail: "The account has none, and had to add one by now. Sign in on the page /login, which adds it.",
+      reason: secondFactorRequired,
+    }),
+  );
+}
+
+/** The reason of a sign-in that was rejected for its second factor, for programs. */
 export const codeReason = "one_time_code";
 
-const codeRequired = () =>
-  new DomainError("UNAUTHENTICATED", "A one-time code is required.", {
-    detail: "The account has an authenticator. Send its code, or a recovery code, as well.",
+const factorRequired = (held: HeldFactors) =>
+  new DomainError("UNAUTHENTICATED", held.authenticator ? "A one-time code is required." : "A passkey is required.", {
+    detail: held.authenticator
+      ? "The account has an authenticator. Send its code, or a recovery code, as well."
+      : "The account has a passkey. Sign in with it in a browser, or send a recovery code as well.",
     reason: codeReason,
+    satisfiedBy: waysOf(held),
     validations: [{ field: "oneTimeCode", detail: "Is required." }],
   });
 
-const codeWrong = () =>
-  new DomainError("UNAUTHENTICATED", "Incorrect one-time code.", {
-    reason: codeReason,
-    validations: [{ field: "oneTimeCode", detail: "Is wrong, or was used before. Wait for the next code." }],
-  });
+const rejected = (message: string, field: keyof GivenFactor, detail: string) =>
+  new DomainError("UNAUTHENTICATED", message, { reason: codeReason, validations: [{ field, detail }] });
+
+const factorWrong: Record<keyof GivenFactor, () => DomainError> = {
+  oneTimeCode: () =>
+    rejected("Incorrect one-time code.", "oneTimeCode", "Is wrong, or was used before. Wait for the next code."),
+  passkey: () =>
+    rejected("The passkey was not accepted.", "passkey", "Is no passkey of the account, or came too late. Try again."),
+};
 
 /** Changes the password of the caller and ends its other sessions. Returns the id of the user. */
 export async function changePassword(ctx: Context, { currentPassword, newPassword }: ChangePassword): Promise<string> {
@@ -141,6 +208,7 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw conflict("Another request has changed the password.");
   await endSessions(ctx, account.id, actor.credential.id);
+  await forgetDevices(ctx, account.id);
   ctx.audit({ action: "update", ...auditedAccount(account), diff: { password: { old: "***", new: "***" } } });
   return account.id;
 }

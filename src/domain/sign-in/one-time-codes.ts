@@ -1,4 +1,3 @@
-import type { InferResult } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
 import { randomText } from "../../runtime/random.js";
 import { authenticatorSecrets } from "../encryption/columns.js";
@@ -9,6 +8,7 @@ import { meant, nonEmpty, pasted, presented } from "../kernel/values.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { totpStepOf } from "../../infrastructure/totp.js";
 import { hashSecret } from "../tokens/token-text.js";
+import type { StoredAuthenticator } from "./held-factors.js";
 import { failuresOf } from "./login-failures.js";
 
 /** A one-time code as people enter it: of an authenticator, or a recovery code. */
@@ -28,12 +28,6 @@ export const authenticators = (db: Db, userId: string) =>
     .selectFrom("authenticators")
     .select(["id", "userId", "confirmedAt", "lastStep", "keyId", "secretNonce", "secretCiphertext"])
     .where("userId", "=", userId);
-
-export type StoredAuthenticator = InferResult<ReturnType<typeof authenticators>>[number];
-
-/** Reads the confirmed authenticator of a user. */
-export const authenticatorOf = (db: Db, userId: string): Promise<StoredAuthenticator | undefined> =>
-  authenticators(db, userId).where("confirmedAt", "is not", null).executeTakeFirst();
 
 /** Decrypts the secret of an authenticator. */
 export function secretOf(
@@ -63,16 +57,20 @@ export async function limitCodes<Right>(
   return right;
 }
 
-/** Finds out whether a code is right for a user with an authenticator. Throws RATE_LIMITED after too many wrong ones. */
+/**
+ * Finds out whether a code is right for a user with a second factor: of the authenticator, or a recovery code. Throws
+ * RATE_LIMITED after too many wrong ones.
+ */
 export const findCode = (
   ctx: Context,
-  authenticator: StoredAuthenticator,
+  userId: string,
+  authenticator: StoredAuthenticator | undefined,
   given: string,
 ): Promise<RightCode | undefined> =>
-  limitCodes(ctx, authenticator.userId, async () => {
+  limitCodes(ctx, userId, async () => {
     const text = given.replaceAll(/[\s-]/g, "").toUpperCase();
-    const step = totpStepOf(secretOf(ctx, authenticator), text, databaseTime());
-    if (step !== undefined) {
+    const step = authenticator && totpStepOf(secretOf(ctx, authenticator), text, databaseTime());
+    if (authenticator && step !== undefined) {
       const isFresh = authenticator.lastStep === null || step > authenticator.lastStep;
       return isFresh ? { authenticatorId: authenticator.id, step } : undefined;
     }
@@ -80,33 +78,11 @@ export const findCode = (
     const known = await ctx.services.database.db
       .selectFrom("recoveryCodes")
       .select("userId")
-      .where("userId", "=", authenticator.userId)
+      .where("userId", "=", userId)
       .where("codeHash", "=", recoveryHash)
       .executeTakeFirst();
     return known && { recoveryHash };
   });
-
-/** The errors for a code that is missing or wrong. */
-interface CodeErrors {
-  missing: () => DomainError;
-  wrong: () => DomainError;
-}
-
-/** Returns the right code of a user with an authenticator; `undefined` without one, and where second factors are off. */
-export async function rightCodeOf(
-  ctx: Context,
-  userId: string,
-  given: string | null | undefined,
-  { missing, wrong }: CodeErrors,
-): Promise<RightCode | undefined> {
-  if (ctx.config.secondFactors === "off") return undefined;
-  const authenticator = await authenticatorOf(ctx.services.database.db, userId);
-  if (!authenticator) return undefined;
-  if (given == null) throw missing();
-  const code = await findCode(ctx, authenticator, given);
-  if (!code) throw wrong();
-  return code;
-}
 
 /**
  * Spends a code in the transaction of the request, which has locked the user. Of concurrent requests with the same code, one

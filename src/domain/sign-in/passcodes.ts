@@ -26,6 +26,7 @@ import {
 } from "../kernel/values.js";
 import { chosenPassword, passwordProblem } from "./password-strength.js";
 import { userHint } from "../tokens/hints.js";
+import { forgetDevices } from "./remembered-devices.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { randomText } from "../../runtime/random.js";
 import { hashSecret } from "../tokens/token-text.js";
@@ -239,6 +240,7 @@ async function spend(ctx: Context, { id, codeHash }: Passcode, password: string)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw wrongCode();
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", id).execute();
+  await forgetDevices(ctx, id);
   await revokeGrantsOfUser(ctx, id, "password_reset");
   const diff = { password: { old: "***", new: "***" } };
   ctx.audit({ action: "update", actorId: id, ...auditedAccount(account), diff });

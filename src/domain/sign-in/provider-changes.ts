@@ -1,4 +1,4 @@
-import { type ClaimGrant, type ClaimMapping, SignInProvider } from "../../entities/sign-in.js";
+import { SignInProvider } from "../../entities/sign-in.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
 import { auditChangesOf, auditedAs, auditWith } from "../kernel/audit.js";
 import { authorize } from "../authorization/authorization.js";
@@ -11,8 +11,8 @@ import { isEmpty, differing } from "../kernel/changed-fields.js";
 import { anyOf } from "../kernel/queries.js";
 import { check, inputOf, type Input, int, list, optional, reference, required } from "../kernel/values.js";
 import { userHint } from "../tokens/hints.js";
-import { groupsNamed } from "./claimed-access.js";
 import { settingsIn } from "./declared-providers.js";
+import { withMappedIds } from "./mapped-ids.js";
 import { providersHint, settingsOf, type StoredProvider, storedProviders } from "./provider-registry.js";
 import {
   addProviderProblems,
@@ -35,7 +35,7 @@ export async function createIdentityProvider(ctx: Context, input: CreateIdentity
   check(CreateIdentityProvider, input, problems);
   if (problems.isEmpty) addProviderProblems(problems, settings, { clientSecret, clientKey, isKnown: false });
   const organizationIds = await organizationIdsOf(ctx, settings.organizations, problems);
-  const claimMappings = problems.isEmpty ? await withIds(ctx, settings.claimMappings, problems) : [];
+  const claimMappings = problems.isEmpty ? await withMappedIds(ctx, settings.claimMappings, problems) : [];
   problems.throwIfAny();
 
   await takeTurn(ctx, "sign_in_providers");
@@ -80,6 +80,8 @@ const propertiesOf = (settings: PublicSettings, organizationIds: string[]) => ({
   organizationIds,
   tenants: [...settings.tenants],
   hostedDomains: [...settings.hostedDomains],
+  factorMethods: [...settings.factorMethods],
+  factorContexts: [...settings.factorContexts],
   claimMappings: [...settings.claimMappings],
   appliesClaims: settings.appliesClaims,
   locksGroups: settings.locksGroups,
@@ -96,37 +98,6 @@ async function organizationIdsOf(ctx: Context, refs: readonly string[], problems
     else if (!ids.includes(found.id)) ids.push(found.id);
   }
   return ids;
-}
-
-/** Replaces names in mappings by IDs, so that they stay what they are. Adds a fault for each that does not exist. */
-async function withIds(
-  ctx: Context,
-  mappings: readonly ClaimMapping[],
-  problems: Problems,
-): Promise<readonly ClaimMapping[]> {
-  const idOf = async (ref: string, field: string) => {
-    const found = ref === "" ? undefined : await joinedOrganizations(ctx, [ref]).executeTakeFirst();
-    if (ref !== "" && !found) problems.add(field, "Must be the ID or name of an organization.");
-    return found?.id ?? ref;
-  };
-  const idOfGroup = async (ref: string, field: string) => {
-    const [found, another] = await groupsNamed(ctx, ref);
-    if (!found || another) problems.add(field, "Must be the ID of a group, or a name that only one group has.");
-    return found?.id ?? ref;
-  };
-  const resolved: ClaimMapping[] = [];
-  for (const [index, mapping] of mappings.entries()) {
-    const path = `claimMappings[${index}]`;
-    const grants: ClaimGrant[] = [];
-    for (const [nr, grant] of mapping.grants.entries()) {
-      const at = `${path}.grants[${nr}]`;
-      const groups: string[] = [];
-      for (const [each, ref] of grant.groups.entries()) groups.push(await idOfGroup(ref, `${at}.groups[${each}]`));
-      grants.push({ ...grant, groups, organization: await idOf(grant.organization, `${at}.organization`) });
-    }
-    resolved.push({ ...mapping, grants, groupsOf: await idOf(mapping.groupsOf, `${path}.groupsOf`) });
-  }
-  return resolved;
 }
 
 /** The columns of a new credential, encrypted; nothing if none is given. */
@@ -173,7 +144,7 @@ export async function updateIdentityProvider(ctx: Context, input: UpdateIdentity
   const organizationIds =
     input.organizations == null ? before.organizationIds : await organizationIdsOf(ctx, input.organizations, problems);
   const isMapped = input.claimMappings != null && problems.isEmpty;
-  const claimMappings = isMapped ? await withIds(ctx, settings.claimMappings, problems) : settings.claimMappings;
+  const claimMappings = isMapped ? await withMappedIds(ctx, settings.claimMappings, problems) : settings.claimMappings;
   problems.throwIfAny();
   if (settings.name !== before.name) requireUndeclared(ctx, settings.name);
   if (settings.issuer !== before.issuer) await requireUnlinked(ctx, before.name);
@@ -318,6 +289,8 @@ auditChangesOf(SignInProvider, {
     "organizationIds",
     "tenants",
     "hostedDomains",
+    "factorMethods",
+    "factorContexts",
     "claimMappings",
     "appliesClaims",
     "locksGroups",

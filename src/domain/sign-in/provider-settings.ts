@@ -74,7 +74,10 @@ const mailDomain = matching(
 
 const tenant = matching(/^[\w.-]{1,128}$/, "Must be the ID of a tenant: 1 to 128 letters, digits, hyphens, and dots.");
 
+const factorValue = matching(/^[\x21-\x7e]{1,256}$/, "Must be 1 to 256 visible ASCII characters.");
+
 const mostEntries = 100;
+const mostFactors = 20;
 
 /** The shortest and the longest time between two checks of a person, in seconds. */
 const leastInterval = 60;
@@ -134,6 +137,14 @@ const shared = {
   hostedDomains: optional(
     list(mostEntries, mailDomain),
     "The hosted domains whose users may sign in, {limits}: values of the claim `hd`, as Google sends it. Default: all.",
+  ),
+  factorMethods: optional(
+    list(mostFactors, factorValue),
+    "Values of the claim `amr` of ID tokens by which the provider says that it checked a second factor, {limits}, such as `mfa`. Default: none.",
+  ),
+  factorContexts: optional(
+    list(mostFactors, factorValue),
+    "Values of the claim `acr` of ID tokens by which it says so, {limits}. Default: none.",
   ),
   claimMappings: optional(
     list(mostMappings, ClaimMappingInput),
@@ -208,6 +219,8 @@ export const initially = (kind: ProviderKind): Omit<PublicSettings, "name" | "cl
   organizations: [],
   tenants: [],
   hostedDomains: [],
+  factorMethods: [],
+  factorContexts: [],
   claimMappings: [],
   appliesClaims: false,
   locksGroups: false,
@@ -218,9 +231,10 @@ export const initially = (kind: ProviderKind): Omit<PublicSettings, "name" | "cl
 /** Adds the faults of settings that concern several fields. */
 export function addProviderProblems(
   problems: Problems,
-  { kind, issuer, scopes, tenants, hostedDomains, subjectClaim, claimMappings, checkInterval }: PublicSettings,
+  settings: PublicSettings,
   credential: { clientSecret?: string | null; clientKey?: string | null; isKnown: boolean },
 ): void {
+  const { kind, issuer, scopes, tenants, hostedDomains, subjectClaim, claimMappings, checkInterval } = settings;
   const { clientSecret: secret, clientKey: key, isKnown } = credential;
   if (issuer === "") problems.add("issuer", "Is required.");
   if (secret != null && key != null) problems.add("clientKey", "Must not be given with a secret.");
@@ -237,5 +251,7 @@ export function addProviderProblems(
   if (checkInterval > 0) problems.add("checkInterval", "GitHub gives no refresh tokens.");
   if (tenants.length > 0) problems.add("tenants", "GitHub has no tenants.");
   if (hostedDomains.length > 0) problems.add("hostedDomains", "GitHub has no hosted domains.");
+  for (const field of ["factorMethods", "factorContexts"] as const)
+    if (settings[field].length > 0) problems.add(field, "GitHub reports no second factors.");
   if (subjectClaim !== "sub") problems.add("subjectClaim", "GitHub has no claims.");
 }

@@ -30,7 +30,7 @@ import { type KnownProvider, stampOf } from "./provider-registry.js";
 import type { PublicSettings } from "./provider-settings.js";
 import { joinedOrganizations } from "./sign-in-providers.js";
 import { removeFactors } from "./second-factors.js";
-import { link, linkDiff, linksOf, userLinkedTo } from "./user-identities.js";
+import { idLinkedTo, link, linkDiff, linksOf, userLinkedTo } from "./user-identities.js";
 import { giveAccess, type Offer, offerToIdentity } from "../invitations/accepting.js";
 import { announce } from "../users/account-events.js";
 import { isKnownAs } from "../users/accounts.js";
@@ -65,7 +65,6 @@ export interface SignedIn {
 export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn): Promise<SignedIn> {
   const { provider, identity, conversion, linkTo } = signIn;
   await spend(ctx, signIn);
-  await requireCurrent(ctx, provider);
   requireAdmitted(provider.settings, identity);
   if (conversion === undefined && linkTo === undefined)
     return countSignIn(ctx, identity.kind, async () => {
@@ -101,20 +100,31 @@ export async function giveClaimed(
     if (malformed !== undefined) await tellOfFault(ctx, provider, malformed, account.username);
 }
 
-/** Uses the state of an attempt. Throws FORBIDDEN if it was used before. */
-async function spend(ctx: Context, { stateHash, expiresAt }: Pick<ProviderSignIn, "stateHash" | "expiresAt">) {
-  const { numInsertedOrUpdatedRows } = await ctx.db
-    .insertInto("spentSignIns")
-    .values({ stateHash, expiresAt })
-    .onConflict((used) => used.doNothing())
-    .executeTakeFirst();
-  if (numInsertedOrUpdatedRows !== 1n) throw forbidden("This sign-in has already been used.");
-}
-
-/** Keeps a stored provider as it is until the commit. Throws FORBIDDEN if it was changed or deleted meanwhile. */
-async function requireCurrent(ctx: Context, provider: KnownProvider): Promise<void> {
-  if (!(await isCurrent(ctx, provider)))
-    throw forbidden("An administrator has just changed this provider.", { detail: "Sign in again." });
+/**
+ * Uses the state of an attempt, and keeps a stored provider as it is until the commit. Throws FORBIDDEN if the state was used
+ * before, or the provider was changed or deleted meanwhile.
+ */
+async function spend(ctx: Context, { stateHash, expiresAt, provider }: ProviderSignIn): Promise<void> {
+  const { spent, id, revision } = await ctx.db
+    .with("spent", (db) =>
+      db
+        .insertInto("spentSignIns")
+        .values({ stateHash, expiresAt })
+        .onConflict((used) => used.doNothing())
+        .returning("stateHash"),
+    )
+    .with("current", (db) =>
+      db.selectFrom("signInProviders").select(["id", "revision"]).where("id", "=", provider.id).forKeyShare(),
+    )
+    .selectNoFrom((eb) => [
+      eb.selectFrom("spent").select("stateHash").as("spent"),
+      eb.selectFrom("current").select("id").as("id"),
+      eb.selectFrom("current").select("revision").as("revision"),
+    ])
+    .executeTakeFirstOrThrow();
+  if (spent === null) throw forbidden("This sign-in has already been used.");
+  const isKept = provider.id === null || (id !== null && stampOf({ id, revision: revision! }) === provider.stamp);
+  if (!isKept) throw forbidden("An administrator has just changed this provider.", { detail: "Sign in again." });
 }
 
 /** Keeps a stored provider as it is until the commit. Returns false if it was changed or deleted meanwhile. */
@@ -233,9 +243,10 @@ export async function previewSignIn(
 // Both lock the user, so that what the sign-in checks cannot change before the commit.
 
 async function accountLinkedTo(ctx: Context, identity: Identity): Promise<Account | undefined> {
-  const id = await userLinkedTo(ctx, identity);
+  const usual = await accounts(ctx.db).where("id", "=", idLinkedTo(ctx, identity)).forNoKeyUpdate().executeTakeFirst();
+  const id = usual?.id ?? (await userLinkedTo(ctx, identity));
   if (id === undefined) return undefined;
-  const account = await accounts(ctx.db).where("id", "=", id).forNoKeyUpdate().executeTakeFirst();
+  const account = usual ?? (await accounts(ctx.db).where("id", "=", id).forNoKeyUpdate().executeTakeFirst());
   // An administrator may have unlinked the identity, or linked it to another user, while the lock was awaited.
   return (await userLinkedTo(ctx, identity)) === id ? account : accountLinkedTo(ctx, identity);
 }
@@ -285,7 +296,10 @@ const otherLoginType = ({ loginType }: Account) =>
 /** Creates a session of a locked account. Returns its token. */
 async function begin(ctx: Context, account: Account, identity: Identity, settings: PublicSettings): Promise<string> {
   await ctx.db.updateTable("users").set({ lastSeenAt: now }).where("id", "=", account.id).execute();
-  const sessionToken = await issueSession(ctx, account.id);
+  const sessionToken = await issueSession(ctx, account.id, {
+    provider: identity.provider,
+    ...(identity.factor && { factor: "provider", provedAt: identity.factor.at }),
+  });
   await keepProviderSession(ctx, sessionToken, identity, settings);
   ctx.audit({
     action: "login",

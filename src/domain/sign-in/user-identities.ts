@@ -58,6 +58,9 @@ const linksTo = ({ db }: Context, { provider, kind, issuer, subject, claim = def
     .where("issuer", "=", spellings(issuer))
     .where(kindOfLink, "=", kind);
 
+/** Selects the id of the user to whom an identity is linked, for statements that read the user. */
+export const idLinkedTo = (ctx: Context, identity: Identity) => linksTo(ctx, identity).select("userId").limit(1);
+
 /** The identities of a user, the first one first. */
 export const linksOf = ({ db }: Pick<Context, "db">, userId: string) =>
   db.selectFrom("userLinks").select(fields).where("userId", "=", userId).orderBy("createdAt").execute();

@@ -21,7 +21,15 @@ const stuck = (ctx: Context) =>
   ctx.db
     .selectFrom("tasks as t")
     .innerJoin("workspaces as w", "w.id", "t.workspaceId")
-    .select(["t.id", "t.name", "t.ownerId", "w.id as workspaceId", "w.name as workspaceName", "w.latestBuildId"])
+    .select([
+      "t.id",
+      "t.name",
+      "t.ownerId",
+      "w.organizationId",
+      "w.id as workspaceId",
+      "w.name as workspaceName",
+      "w.latestBuildId",
+    ])
     .where("t.deletedAt", "is", null)
     .where("t.status", "in", ["pending", "initializing"]) // tasks_status_index
     .where(isUnhealthy(ctx))
@@ -44,8 +52,9 @@ async function tellOfSlowStarts(services: Services): Promise<void> {
       );
       await notify(
         ctx,
-        ...tasks.map(({ id, name, ownerId, workspaceId, workspaceName, latestBuildId }, nr) => ({
+        ...tasks.map(({ id, name, organizationId, ownerId, workspaceId, workspaceName, latestBuildId }, nr) => ({
           template,
+          object: { name, organizationId },
           recipients: [ownerId],
           targets: [id, workspaceId],
           labels: {

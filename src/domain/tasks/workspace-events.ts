@@ -12,7 +12,7 @@ const taskOf = ({ db }: Context, workspaceId: string) =>
   db
     .selectFrom("tasks as t")
     .innerJoin("workspaces as w", "w.id", "t.workspaceId")
-    .select(["t.id", "t.name", "t.ownerId", "w.name as workspaceName"])
+    .select(["t.id", "t.name", "t.ownerId", "w.organizationId", "w.name as workspaceName"])
     .where("t.workspaceId", "=", workspaceId)
     .where("t.deletedAt", "is", null)
     .executeTakeFirst();
@@ -127,6 +127,7 @@ export async function taskInError(
   if (!task) return undefined;
   return {
     template: taskNotifications.inError,
+    object: task,
     recipients: [task.ownerId],
     targets: [task.id, workspaceId],
     data: {},
@@ -165,13 +166,14 @@ export async function appStatusReported(ctx: Context, report: ReportedAppStatus)
     .selectFrom("tasks as t")
     .innerJoin("workspaces as w", "w.id", "t.workspaceId")
     .innerJoin("taskBuilds as s", "s.taskId", "t.id")
-    .select(["t.name", "t.ownerId", "w.id as workspaceId", "w.name as workspaceName"])
+    .select(["t.name", "t.ownerId", "w.organizationId", "w.id as workspaceId", "w.name as workspaceName"])
     .where("t.id", "=", taskId)
     .where("s.appId", "=", appId)
     .executeTakeFirst();
   if (!task) return;
   await notify(ctx, {
     template: stateTemplates[state],
+    object: task,
     recipients: [task.ownerId],
     targets: [taskId, task.workspaceId],
     dedupeKey: oncePerMinute(taskId),

@@ -49,6 +49,8 @@ const keys = (db: Db) =>
       "ip",
       "userAgent",
       "madeBy",
+      "factor",
+      "provider",
     ]);
 
 /** A session or key without its secret. */
@@ -171,7 +173,17 @@ export const insertKey = (
   { id, secretHash }: NewToken,
   key: Pick<
     InsertObject<Schema, "apiKeys">,
-    "userId" | "kind" | "name" | "scopes" | "parentId" | "madeBy" | "lastUsedAt" | "expiresAt"
+    | "userId"
+    | "kind"
+    | "name"
+    | "scopes"
+    | "parentId"
+    | "madeBy"
+    | "lastUsedAt"
+    | "expiresAt"
+    | "factor"
+    | "provider"
+    | "provedAt"
   >,
 ) =>
   db.insertInto("apiKeys").values({

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { databaseTime } from "../../runtime/clock.js";
 import type { Database } from "../../infrastructure/database/database.js";
+import { requireFactor } from "../authorization/missing-factors.js";
 import type { Actor, AgentActor, ProxyActor, ScimKeyActor, UserActor } from "../kernel/actor.js";
 import { unauthenticated } from "../kernel/errors.js";
 import type { Events, Hint, Subscription } from "../../runtime/events.js";
@@ -113,13 +114,15 @@ export class Credentials {
 
   /**
    * Returns the actor of something that stays open as it is now, at most a second ago: with its present roles. Rejects
-   * with UNAUTHENTICATED once its credential has ended.
+   * with UNAUTHENTICATED once its credential has ended, and with FORBIDDEN once a second factor has to be added first.
    */
   async renew(actor: Actor): Promise<Actor> {
     switch (actor.kind) {
       case "user": {
         const { id } = actor.credential;
-        return living(this.#snapshots.at(id) ?? (await this.#snapshots.read(id))).actor;
+        const { actor: present } = living(this.#snapshots.at(id) ?? (await this.#snapshots.read(id)));
+        requireFactor(present);
+        return present;
       }
       case "agent":
         await this.#agents.requireLiving(actor.tokenHash);

@@ -6,16 +6,18 @@ import { prepare } from "../../infrastructure/database/prepared.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import { type Proof, ProofWay, type UserActor } from "../kernel/actor.js";
 import { now, rowById } from "../kernel/queries.js";
+import { dueByRules, isOfferedByRules } from "../sign-in/factor-demands.js";
+import { hasPasskey, holdsFactor, waysOf } from "../sign-in/held-factors.js";
 import { hintIdsOf } from "./hints.js";
 import { Recent } from "./recent.js";
 import { instantOf } from "../../runtime/clock.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const k = columnsOf("apiKeys", "k");
+const s = columnsOf("apiKeys", "s");
 const g = columnsOf("oauth2Grants", "g");
 const c = columnsOf("oauth2Clients", "c");
 const u = columnsOf("users", "u");
-const a = columnsOf("authenticators", "a");
 const m = columnsOf("organizationMembers", "m");
 const o = columnsOf("organizations", "o");
 
@@ -60,6 +62,9 @@ const keysWithUsers = (db: Db, ids: Given) =>
 /** The condition that the user `u` was not suspended since the key `k` was issued. */
 const isOfEpoch = sql<SqlBool>`k.epoch = ${u.credentialEpoch}`;
 
+/** The condition that the key `k` depends on second factors of its user: API tokens do not. */
+const hasPassword = sql<SqlBool>`${u.loginType} = 'password' and not ${u.isServiceAccount} and k.kind <> 'token'`;
+
 const snapshotRows = (db: Db, ids: Given) =>
   keysWithUsers(db, ids)
     .where("u.isSystem", "=", false)
@@ -88,8 +93,15 @@ const snapshotRows = (db: Db, ids: Given) =>
         .then(jsonBuildObject({ clientId: applicationOf, audiences: eb.ref("k.audiences") }))
         .end()
         .as("oauth"),
-      sql<boolean>`${u.loginType} = 'password' and k.kind in ('session', 'oauth') and exists (
-        select from authenticators a where ${a.userId} = u.id and ${a.confirmedAt} is not null)`.as("hasFactor"),
+      sql<boolean>`${hasPassword} and ${holdsFactor(u.id)}`.as("hasFactor"),
+      sql<boolean>`${hasPassword} and ${hasPasskey(u.id)}`.as("hasPasskey"),
+      sql<boolean>`case k.kind
+        when 'session' then coalesce(k.factor = 'provider', false)
+        when 'oauth' then exists (
+          select from api_keys s where ${s.userId} = u.id and s.kind = 'session' and s.factor = 'provider')
+        else false end`.as("hasFactorElsewhere"),
+      sql<boolean>`${hasPassword} and ${isOfferedByRules}`.as("isOfferedFactor"),
+      sql<string | null>`case when ${hasPassword} then ${dueByRules} end`.as("factorDueAt"),
       sql<Record<string, OrganizationRole[]>>`(
         select coalesce(json_object_agg(${m.organizationId}, m.roles), '{}')
         from organization_members m join organizations o on o.id = ${m.organizationId}
@@ -135,28 +147,39 @@ export interface SnapshotSettings {
 
 /** The recent proof that the deployment asks of a session, or of an access token of a user. */
 function proofOf(
-  { kind, isServiceAccount, hasFactor, loginType, provedAt, createdAt }: SnapshotRow,
+  {
+    kind,
+    isServiceAccount,
+    hasFactor,
+    hasPasskey: has,
+    isOfferedFactor,
+    hasFactorElsewhere,
+    loginType,
+    provedAt,
+    createdAt,
+  }: SnapshotRow,
   { secondFactors, stepUp, stepUpAfter }: SnapshotSettings,
 ): Proof | undefined {
-  const hasCode = hasFactor && secondFactors !== "off";
-  const isAsked = stepUp === "always" ? !isServiceAccount : stepUp === "factors" && hasCode;
+  const counts = hasFactor && (secondFactors !== "off" || isOfferedFactor);
+  const holdsFactors = counts || hasFactorElsewhere;
+  const isAsked = stepUp === "always" ? !isServiceAccount : stepUp === "factors" && holdsFactors;
   const maxAge = stepUpAfter / 1000;
   if (!isAsked || (kind !== "session" && kind !== "oauth")) return undefined;
   if (kind === "oauth") return { until: 0, maxAge, ways: [] };
-  const way = hasCode ? ProofWay.ONE_TIME_CODE : loginType === "password" ? ProofWay.PASSWORD : ProofWay.SIGN_IN;
-  return { until: instantOf(provedAt ?? createdAt) + stepUpAfter, maxAge, ways: [way] };
+  const withoutFactor = loginType === "password" ? ProofWay.PASSWORD : ProofWay.SIGN_IN;
+  const ways = counts ? waysOf({ hasPasskey: has }) : [withoutFactor];
+  return { until: instantOf(provedAt ?? createdAt) + stepUpAfter, maxAge, ways };
 }
 
-/** Whether the user of a session, or of an access token, lacks the second factor that the deployment requires. */
-const mustAddFactor = (
-  { kind, isServiceAccount, hasFactor, loginType }: SnapshotRow,
+/** Until when the user of a key has to add the second factor that is required, in milliseconds since the epoch. */
+function factorDueAt(
+  { kind, isServiceAccount, hasFactor, loginType, factorDueAt: dueAt }: SnapshotRow,
   { secondFactors }: SnapshotSettings,
-): boolean =>
-  secondFactors === "required" &&
-  loginType === "password" &&
-  !hasFactor &&
-  !isServiceAccount &&
-  (kind === "session" || kind === "oauth");
+): number | undefined {
+  if (hasFactor || isServiceAccount || loginType !== "password" || kind === "token") return undefined;
+  if (secondFactors === "required") return 0;
+  return dueAt === null ? undefined : instantOf(dueAt);
+}
 
 function describe(row: SnapshotRow, settings: SnapshotSettings): Snapshot {
   const { id, kind, expiresAt, parentId, oauth, userId, scopes } = row;
@@ -174,7 +197,8 @@ function describe(row: SnapshotRow, settings: SnapshotSettings): Snapshot {
       scopes,
       entersWorkspaces: settings.adminWorkspaceAccess,
       mustChangePassword: row.mustChangePassword,
-      mustAddFactor: mustAddFactor(row, settings),
+      addsFactorBy: factorDueAt(row, settings),
+      isOfferedFactor: row.isOfferedFactor,
       proof: proofOf(row, settings),
       credential: { id, kind, expiresAt, parentId, ...(oauth && { oauth }) },
     },

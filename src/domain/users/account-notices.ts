@@ -9,7 +9,7 @@ import { purge } from "../../infrastructure/database/purge.js";
 import { claimIds } from "../kernel/queue.js";
 import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/account-notifications.js";
-import type { NotificationTemplate } from "../notifications/templates/template.js";
+import type { PlainTemplate } from "../notifications/templates/template.js";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 
 const u = columnsOf("users", "u");
@@ -24,7 +24,7 @@ const audiences = {
 } as const;
 
 export interface AccountNotice {
-  template: NotificationTemplate;
+  template: PlainTemplate;
   audience: keyof typeof audiences;
   /** The id of the account, whose user is not told, or of another object. */
   about: string;
@@ -49,7 +49,7 @@ export function tellAdministrators(ctx: Context, { template, audience, about, la
 const store = ({ db }: Context, rows: ReadonlyArray<Insertable<Schema["accountNotices"]>>) =>
   insertAll(db, "accountNotices", rows).execute();
 
-const templates = new Map<string, NotificationTemplate>(
+const templates = new Map<string, PlainTemplate>(
   Object.values(accountNotifications).map((template) => [template.id, template]),
 );
 

@@ -25,6 +25,7 @@ import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { hasUserName, isUserNameOfAnother } from "../scim/user-names.js";
 import { passwordProblem } from "../sign-in/password-strength.js";
+import { forgetDevices } from "../sign-in/remembered-devices.js";
 import { userHint } from "../tokens/hints.js";
 import { announce } from "./account-events.js";
 import { releaseFormerEmail } from "./former-emails.js";
@@ -109,6 +110,9 @@ const personalTables = [
   "loginConversions",
   "authenticators",
   "recoveryCodes",
+  "passkeys",
+  "passkeyChallenges",
+  "rememberedDevices",
   "userSecrets",
   "externalAuthStates",
   "externalAuthDevices",
@@ -228,6 +232,7 @@ export async function resetUserPassword(ctx: Context, input: ResetUserPassword):
   const changes = { passwordHash: hash, mustChangePassword, updatedAt: now };
   await ctx.db.updateTable("users").set(changes).where("id", "=", user.id).execute();
   await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
+  await forgetDevices(ctx, user.id);
   await revokeGrantsOfUser(ctx, user.id, "password_reset");
   const diff = {
     password: { old: "***", new: "***" },

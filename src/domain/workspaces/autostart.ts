@@ -148,6 +148,7 @@ async function giveUp(ctx: Context, id: string, error: DomainError): Promise<voi
   await lookAgain(ctx, workspace, dueAfter(weeklyScheduleOf(workspace.autostartSchedule!), databaseTime()));
   await notify(ctx, {
     template: workspaceNotifications.autobuildFailed,
+    object: { name, organizationId },
     recipients: [ownerId],
     targets: [id, templateId, ownerId, organizationId],
     labels: { name, reason: reasonOf(error) },

@@ -52,6 +52,8 @@ type EndedBuild = InferResult<ReturnType<typeof endedBuilds>>[number];
 
 const isPrebuilt = ({ prebuiltPresetId }: EndedBuild) => prebuiltPresetId !== null;
 
+const objectOf = ({ workspaceName: name, organizationId }: EndedBuild) => ({ name, organizationId });
+
 const targetsOf = ({ workspaceId, templateId, ownerId, organizationId }: EndedBuild) => [
   workspaceId,
   templateId,
@@ -82,13 +84,19 @@ export async function announceFailure(ctx: Context, build: EndedBuild, error: st
   const about = { targets: targetsOf(build), data: {} };
   const reason = error || "The log of the build has the reason.";
   if (automaticReasons.includes(build.reason)) {
-    const labels = { name, reason: error || build.reason };
-    await notify(ctx, { ...about, template: workspaceNotifications.autobuildFailed, recipients: [ownerId], labels });
+    await notify(ctx, {
+      ...about,
+      template: workspaceNotifications.autobuildFailed,
+      object: objectOf(build),
+      recipients: [ownerId],
+      labels: { name, reason: error || build.reason },
+    });
     return;
   }
   const toOwner = (await taskInError(ctx, build.workspaceId, buildError(reason))) ?? {
     ...about,
     template: workspaceNotifications.buildFailed,
+    object: objectOf(build),
     recipients: [ownerId],
     labels: { name, transition, reason, initiator: initiatorName },
   };
@@ -142,7 +150,9 @@ export async function announceDormancy(
   await notify(
     ctx,
     { ...about, template: workspaceNotifications.dormant, labels },
-    ...(deletion ? [{ ...about, template: workspaceNotifications.markedForDeletion, labels }] : []),
+    ...(deletion
+      ? [{ ...about, template: workspaceNotifications.markedForDeletion, object: { name, organizationId }, labels }]
+      : []),
   );
 }
 
@@ -184,6 +194,7 @@ export async function announceReplacement(ctx: Context, buildId: string): Promis
   const { workspaceId, templateId, organizationId, presetId, workspace, version, preset } = replacement;
   await notify(ctx, {
     template: templateNotifications.resourceReplaced,
+    object: { name: replacement.templateName, organizationId },
     recipients: templateAdministrators(ctx, organizationId),
     targets: [templateId, workspaceId],
     dedupeKey: presetId,

@@ -105,6 +105,7 @@ function reportOf(ctx: Context, failures: Failures, week: string): Notification 
   const { templateId, templateName, templateDisplayName, organizationId, total, failed, versions } = failures;
   return {
     template,
+    object: { name: templateName, organizationId },
     recipients: templateAdministrators(ctx, organizationId),
     targets: [templateId, organizationId],
     dedupeKey: `${templateId} ${week}`,

@@ -58,6 +58,7 @@ async function noticeLosses(services: Services): Promise<number> {
       ctx,
       ...found.map(({ id, name, ownerId, templateId, organizationId }, index) => ({
         template: workspaceNotifications.lost,
+        object: { name, organizationId },
         recipients: [ownerId],
         targets: [id, templateId, ownerId, organizationId],
         labels: { name, reason: healths[index]!.reason ?? "", help: healths[index]!.help ?? "" },

@@ -33,15 +33,25 @@ async function tellOfShares(ctx: Context): Promise<number> {
     .innerJoin("users as o", "o.id", "w.ownerId")
     .leftJoin("users as u", "u.id", "e.userId")
     .leftJoin("groups as g", "g.id", "e.groupId")
-    .select(["w.id", "w.name", "w.ownerId", "o.username as owner", "e.userId", "u.username", "g.name as group"])
+    .select([
+      "w.id",
+      "w.name",
+      "w.organizationId",
+      "w.ownerId",
+      "o.username as owner",
+      "e.userId",
+      "u.username",
+      "g.name as group",
+    ])
     .select("e.expiresAt")
     .where("e.id", "=", anyOf(marked.map(({ id }) => id)))
     .orderBy("e.id")
     .execute();
   await notify(
     ctx,
-    ...shares.map(({ id, name, ownerId, owner, userId, username, group, expiresAt }) => ({
+    ...shares.map(({ id, name, organizationId, ownerId, owner, userId, username, group, expiresAt }) => ({
       template: workspaceNotifications.shareEnds,
+      object: { name, organizationId },
       recipients: userId === null ? [ownerId] : [ownerId, userId],
       targets: [id, ownerId],
       labels: { workspace: name, owner, sharee: username ?? group ?? "", ends_at: expiresAt! },

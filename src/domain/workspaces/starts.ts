@@ -114,6 +114,7 @@ export async function startAfterStop(
     const { name, ownerId, organizationId, templateId } = workspace;
     await notify(ctx, {
       template: workspaceNotifications.autobuildFailed,
+      object: { name, organizationId },
       recipients: [ownerId],
       targets: [workspaceId, templateId, ownerId, organizationId],
       labels: { name, reason: reasonOf(error) },

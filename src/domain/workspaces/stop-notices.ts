@@ -57,6 +57,7 @@ async function noticeStops(services: Services): Promise<number> {
       ctx,
       ...found.map(({ id, name, ownerId, templateId, organizationId, deadline }) => ({
         template: workspaceNotifications.stopsSoon,
+        object: { name, organizationId },
         recipients: [ownerId],
         targets: [id, templateId, ownerId, organizationId],
         labels: { name, deadline: deadline! },

@@ -90,9 +90,16 @@ import { AiMonthSpending } from "./0126-ai-month-spending.js";
 import { ProviderSessions } from "./0121-provider-sessions.js";
 import { EventEndpoints } from "./0123-event-endpoints.js";
 import { SecondFactors } from "./0118-second-factors.js";
+import { Passkeys } from "./0127-passkeys.js";
+import { RememberedDevices } from "./0128-remembered-devices.js";
 import { ProviderChecks } from "./0122-provider-checks.js";
 import { McpPrograms } from "./0125-mcp-programs.js";
 import { Proofs } from "./0119-proofs.js";
+import { StoredCounts } from "./0137-stored-counts.js";
+import { NotifiedEvents } from "./0135-notified-events.js";
+import { SecondFactorRules } from "./0131-second-factor-rules.js";
+import { ProviderFactors } from "./0132-provider-factors.js";
+import { SessionOrigins } from "./0133-session-origins.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -190,4 +197,11 @@ export const migrations: MigrationObject[] = [
   { name: "0122-provider-checks", class: ProviderChecks },
   { name: "0125-mcp-programs", class: McpPrograms },
   { name: "0119-proofs", class: Proofs },
+  { name: "0137-stored-counts", class: StoredCounts },
+  { name: "0127-passkeys", class: Passkeys },
+  { name: "0128-remembered-devices", class: RememberedDevices },
+  { name: "0135-notified-events", class: NotifiedEvents },
+  { name: "0131-second-factor-rules", class: SecondFactorRules },
+  { name: "0132-provider-factors", class: ProviderFactors },
+  { name: "0133-session-origins", class: SessionOrigins },
 ];

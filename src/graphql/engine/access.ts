@@ -17,6 +17,7 @@ import {
 import { Extensions } from "type-graphql";
 import type * as z from "zod/mini";
 import { isMachine, type Need, type Permission, requireScopes } from "../../domain/authorization/authorization.js";
+import { requireFactor } from "../../domain/authorization/missing-factors.js";
 import type { Actor, Credential, MachineActor } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
@@ -180,17 +181,7 @@ export function requireChangedPassword(actor: Actor): void {
 /** The reason of such a failure for programs. */
 export const passwordChangeRequired = "password_change_required";
 
-/** Throws FORBIDDEN for a user who can do nothing before a second factor was added. */
-export function requireFactor(actor: Actor): void {
-  if (actor.kind !== "user" || !actor.mustAddFactor) return;
-  throw forbidden("You must add a second factor first.", {
-    detail: "This deployment requires one. Add it on the page /account/second-factor, or with `beginAuthenticator`.",
-    reason: secondFactorRequired,
-  });
-}
-
-/** The reason of such a failure for programs. */
-export const secondFactorRequired = "second_factor_required";
+export { mustAddFactor, requireFactor, secondFactorRequired } from "../../domain/authorization/missing-factors.js";
 
 /** Which callers root fields take instead of one of another kind, as a sentence. */
 function rightCallerOf(fields: readonly Field[], { kind }: Actor): string {

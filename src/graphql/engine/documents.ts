@@ -1,5 +1,7 @@
+import type { ApolloServerOptions } from "@apollo/server";
 import { type DocumentNode, type GraphQLSchema, stripIgnoredCharacters } from "graphql";
 import { LRUCache } from "lru-cache";
+import type { Context } from "../../domain/kernel/context.js";
 import { Problems } from "../../domain/kernel/errors.js";
 import { type Operation, prepare } from "./execute.js";
 import { checkLimits, limits } from "./limits.js";
@@ -13,12 +15,26 @@ export interface ForeignOperation extends Operation {
   readonly introspection: string | undefined;
 }
 
-/** Characters of the documents whose operations are cached. An operation takes several times its text in memory. */
-const keptText = 1024 * 1024;
+/**
+ * How many documents are cached, and characters of all of them. What is made of a document takes several times its text in
+ * memory.
+ */
+const kept = { max: 1000, maxSize: 1024 * 1024 };
 
-/** Caches the operations of documents that clients sent. */
+/** Caches documents that clients sent, and their operations. */
 export class Documents {
-  readonly #operations = new LRUCache<string, ForeignOperation>({ max: 1000, maxSize: keptText });
+  readonly #operations = new LRUCache<string, ForeignOperation>(kept);
+  readonly #valid = new LRUCache<string, DocumentNode>({
+    ...kept,
+    sizeCalculation: ({ loc }) => loc!.source.body.length,
+  });
+
+  /** Where Apollo keeps what it has parsed and validated. By default, it keeps 30 MB of it as JSON, which is more in memory. */
+  readonly store: ApolloServerOptions<Context>["documentStore"] = {
+    get: async (key) => this.#valid.get(key),
+    set: async (key, document) => void this.#valid.set(key, document),
+    delete: async (key) => this.#valid.delete(key),
+  };
 
   constructor(private readonly schema: GraphQLSchema) {}
 

@@ -30,8 +30,14 @@ export function translate(error: unknown): DomainError {
   return new DomainError("INTERNAL_SERVER_ERROR", "An internal error occurred.", { cause });
 }
 
-/** Whether a sign-in with the right password lacks a code, or has a wrong one. */
-export const asksForCode = (error: unknown): boolean => translate(error).details.reason === codeReason;
+/**
+ * The ways to give the second factor that a sign-in with the right password lacks, such as `passkey`; none for a wrong one.
+ * `undefined` for other failures.
+ */
+export function factorsAskedBy(error: unknown): readonly string[] | undefined {
+  const { reason, satisfiedBy = [] } = translate(error).details;
+  return reason === codeReason ? satisfiedBy : undefined;
+}
 
 /** Translates what an operation has thrown, and records the code in the request. */
 export function failureOf({ request }: Pick<Context, "request">, thrown: unknown): DomainError {

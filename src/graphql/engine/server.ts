@@ -41,6 +41,7 @@ export class GraphqlOverHttp {
     const apollo = new ApolloServer<Context>({
       schema,
       introspection: true,
+      documentStore: documents.store,
       validationRules: rulesFor(services.config),
       parseOptions: { maxTokens: tokens },
       validationOptions: { maxErrors: faults },

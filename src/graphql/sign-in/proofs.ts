@@ -11,7 +11,7 @@ const ProveIdentityInput = inputType("ProveIdentityInput", ProveIdentity);
 @Resolver()
 export class ProofsResolver {
   @Mutates(
-    "Proves again who the caller is, for what fails with STEP_UP_REQUIRED otherwise. Accounts with an authenticator give a code, others the password. Requires a session.",
+    "Proves again who the caller is, for what fails with STEP_UP_REQUIRED otherwise. Accounts with a second factor give a code or a passkey, others the password. Requires a session.",
     { proven: { type: () => Boolean, description: "Always true." } },
   )
   @Access({
@@ -20,7 +20,8 @@ export class ProofsResolver {
     tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
   })
   async proveIdentity(
-    @Arg("input", () => ProveIdentityInput, { description: "A code, or the password." }) input: ProveIdentity,
+    @Arg("input", () => ProveIdentityInput, { description: "A code, a passkey, or the password." })
+    input: ProveIdentity,
     @Ctx() ctx: Context,
   ) {
     return { proven: await proveIdentity(ctx, input) };

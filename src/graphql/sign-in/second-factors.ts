@@ -1,11 +1,14 @@
 import { Arg, Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
+import { passkeysPerUser } from "../../domain/sign-in/passkeys.js";
+import { devicesPerUser, type RememberedDeviceRow } from "../../domain/sign-in/remembered-devices.js";
 import {
   beginAuthenticator,
   BeginAuthenticator,
   confirmAuthenticator,
   ConfirmAuthenticator,
+  type PasskeyRow,
   readSecondFactors,
   regenerateRecoveryCodes,
   RegenerateRecoveryCodes,
@@ -15,25 +18,78 @@ import {
   ResetSecondFactors,
   type SecondFactors,
 } from "../../domain/sign-in/second-factors.js";
+import { FactorLevel } from "../../domain/sign-in/factor-demands.js";
 import { usersById } from "../../domain/users/users.js";
 import { Access, type AccessOptions } from "../engine/access.js";
 import { Mutates } from "../engine/declarations.js";
 import { inputType } from "../engine/inputs.js";
-import { DateTime } from "../engine/scalars.js";
+import { DateTime, UUID } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
+
+@Access({ readWith: "user:read_personal" })
+@ObjectType("Passkey", {
+  simpleResolvers: true,
+  description: "A public key of WebAuthn whose private key is in an authenticator of the user.",
+})
+export class PasskeyType implements PasskeyRow {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field({ description: "Name by which the user knows it." }) name!: string;
+  @Field(() => [String], {
+    description: "How browsers reach the authenticator, such as `usb` or `internal`, as far as they say.",
+  })
+  transports!: string[];
+  @Field({ description: "Whether copies of the private key exist, such as in the account of a platform." })
+  isBackedUp!: boolean;
+  @Field(() => DateTime, { description: "When it was added." }) createdAt!: string;
+  @Field(() => DateTime, { nullable: true, description: "When it was last used; null if never." })
+  lastUsedAt!: string | null;
+}
+
+@Access({ readWith: "user:read_personal" })
+@ObjectType("RememberedDevice", {
+  simpleResolvers: true,
+  description: "A browser in which sign-in takes the password of a user without the second factor.",
+})
+class RememberedDeviceType implements RememberedDeviceRow {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { nullable: true, description: "User-Agent header of the browser." }) userAgent!: string | null;
+  @Field(() => DateTime, { description: "When it was remembered." }) createdAt!: string;
+  @Field(() => DateTime, { nullable: true, description: "When it last signed in; null if it has not since." })
+  lastUsedAt!: string | null;
+}
 
 @Access({ readWith: "user:read_personal" })
 @ObjectType("SecondFactors", {
   simpleResolvers: true,
-  description: "The authenticator and the recovery codes that complete the sign-in of a user after the password.",
+  description:
+    "The authenticator, the passkeys, and the recovery codes that complete the sign-in of a user after the password. A passkey also signs in without it.",
 })
 class SecondFactorsType implements Omit<SecondFactors, "userId"> {
+  @Field(() => FactorLevel, {
+    description: "How far the user may, or must, have a second factor, by the setting of the server and all rules.",
+  })
+  level!: FactorLevel;
   @Field(() => DateTime, {
     nullable: true,
-    description: "When the authenticator was confirmed. Null without one: then sign-in asks for the password alone.",
+    description:
+      "Until when the user has to add one. After it, sessions can do nothing else. Null if there is one, or if none is required.",
+  })
+  addBy!: string | null;
+  @Field(() => DateTime, {
+    nullable: true,
+    description:
+      "When the authenticator was confirmed. Null without one: if there is no passkey either, sign-in asks for the password alone.",
   })
   authenticatorConfirmedAt!: string | null;
+  @Access({ countsAs: passkeysPerUser })
+  @Field(() => [PasskeyType], { description: "The passkeys, the oldest first." })
+  passkeys!: PasskeyType[];
   @Field(() => Int, { description: "How many recovery codes are left." }) recoveryCodesLeft!: number;
+  @Access({ countsAs: devicesPerUser })
+  @Field(() => [RememberedDeviceType], {
+    description: "The browsers in which sign-in takes no second factor, the newest first.",
+  })
+  rememberedDevices!: RememberedDeviceType[];
 }
 
 const BeginAuthenticatorInput = inputType("BeginAuthenticatorInput", BeginAuthenticator);
@@ -43,19 +99,23 @@ const RemoveAuthenticatorInput = inputType("RemoveAuthenticatorInput", RemoveAut
 const ResetSecondFactorsInput = inputType("ResetSecondFactorsInput", ResetSecondFactors);
 
 /** Changes of the own second factors: with a session, and with a secret that must not be guessed. */
-const ownFactors: AccessOptions = {
+export const ownFactors: AccessOptions = {
   needs: ["user:update_personal"],
   openTo: ["session"],
   tries: { secrets: "passwords", accountOf: (_, actor) => userIdOf(actor) },
 };
 
-const recoveryCodes = {
+export const recoveryCodes = {
   type: () => [String],
   description:
-    "The new recovery codes. Each signs in once in place of a code of the authenticator. They cannot be read again.",
+    "The new recovery codes. Each signs in once in place of a code of the authenticator, or of a passkey. They cannot be read again.",
 };
 
-const changedUser = { type: () => UserType, description: "The user after the change.", covers: "everything" } as const;
+export const changedUser = {
+  type: () => UserType,
+  description: "The user after the change.",
+  covers: "everything",
+} as const;
 
 @Resolver()
 export class SecondFactorsResolver {
@@ -105,14 +165,17 @@ export class SecondFactorsResolver {
   @Mutates("Replaces the caller's recovery codes. Requires a session.", { recoveryCodes, user: changedUser })
   @Access(ownFactors)
   async regenerateRecoveryCodes(
-    @Arg("input", () => RegenerateRecoveryCodesInput, { description: "A code." }) input: RegenerateRecoveryCodes,
+    @Arg("input", () => RegenerateRecoveryCodesInput, { description: "A code, if there is an authenticator." })
+    input: RegenerateRecoveryCodes,
     @Ctx() ctx: Context,
   ) {
     const { userId, ...codes } = await regenerateRecoveryCodes(ctx, input);
     return { ...codes, user: () => ctx.load(usersById, userId) };
   }
 
-  @Mutates("Removes the caller's authenticator with its recovery codes. Requires a session.", { user: changedUser })
+  @Mutates("Removes the caller's authenticator, and the recovery codes unless a passkey is left. Requires a session.", {
+    user: changedUser,
+  })
   @Access(ownFactors)
   async removeAuthenticator(
     @Arg("input", () => RemoveAuthenticatorInput, { description: "A code." }) input: RemoveAuthenticator,

@@ -23,7 +23,12 @@ import {
   readIdentityProvider,
   type SignInProviderRow,
 } from "../../domain/sign-in/sign-in-providers.js";
-import { type MappingTrial, type PersonTrial, tryClaimMappings } from "../../domain/sign-in/mapping-trials.js";
+import {
+  type MappingTrial,
+  type PersonTrial,
+  tryClaimMappings,
+  TryClaimMappings,
+} from "../../domain/sign-in/mapping-trials.js";
 import { reportsOf, type SignInReport } from "../../domain/sign-in/sign-in-reports.js";
 import {
   beginIdentityLink,
@@ -153,6 +158,12 @@ export class IdentityProviderType implements Omit<SignInProviderRow, "organizati
   tenants!: readonly string[];
   @Field(() => [String], { description: "The hosted domains whose users may sign in; empty for all." })
   hostedDomains!: readonly string[];
+  @Field(() => [String], {
+    description: "Values of `amr` in ID tokens by which it says that it checked a second factor; empty for none.",
+  })
+  factorMethods!: readonly string[];
+  @Field(() => [String], { description: "Values of `acr` by which it says so; empty for none." })
+  factorContexts!: readonly string[];
   @Access({ countsAs: 2 })
   @Field(() => [ClaimMappingType], { description: "Claims that give groups, organizations, and roles." })
   claimMappings!: readonly ClaimMapping[];
@@ -212,7 +223,7 @@ const TestIdentityProviderInput = inputType("TestIdentityProviderInput", NamedPr
 
 const BeginIdentityLinkInput = inputType("BeginIdentityLinkInput", BeginIdentityLink);
 
-const TryClaimMappingsInput = inputType("TryClaimMappingsInput", NamedProvider);
+const TryClaimMappingsInput = inputType("TryClaimMappingsInput", TryClaimMappings);
 
 const IdentityProviderArgs = argumentsOf(NamedProvider);
 
@@ -354,14 +365,15 @@ export class IdentityProvidersResolver {
 
   @Access({ needs: ["sign_in_provider:update"], openTo: ["session"] })
   @Mutates(
-    "Tries the claim mappings of a provider on the claims of the last sign-ins through it: one for each of at most 50 people who are still signed in. Claims are kept, sealed, from sign-ins while there are mappings that are not applied. Nothing is changed. Requires the owner role and a session.",
+    "Tries the claim mappings of a provider, or others that are not stored, on the claims of the last sign-ins through it: one for each of at most 50 people who are still signed in. Claims are kept, sealed, from sign-ins while there are mappings that are not applied. Nothing is changed. Requires the owner role and a session.",
     {
       people: { type: () => [ClaimTrialType], description: "The people, the last one first.", covers: "everything" },
       skippedCount: { type: () => Int, description: "How many of the last people have no claims that were kept." },
     },
   )
   tryClaimMappings(
-    @Arg("input", () => TryClaimMappingsInput, { description: "The provider." }) input: NamedProvider,
+    @Arg("input", () => TryClaimMappingsInput, { description: "The provider and the mappings." })
+    input: TryClaimMappings,
     @Ctx() ctx: Context,
   ): Promise<MappingTrial> {
     return tryClaimMappings(ctx, input);

@@ -1,5 +1,8 @@
+import { day } from "../../runtime/durations.js";
+import { cookieOf, setCookie } from "../../http/cookies.js";
+import { DomainError } from "../../domain/kernel/errors.js";
 import type { KeptCredentials } from "../../domain/sign-in/kept-credentials.js";
-import { asksForCode } from "../../graphql/engine/errors.js";
+import { factorsAskedBy } from "../../graphql/engine/errors.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { type Field, fieldsOf, type Rejection, rejectionOf } from "../forms.js";
 import { type Html, html, type Part } from "../html.js";
@@ -14,6 +17,7 @@ import {
   withReturnTo,
 } from "../visit.js";
 import { forgottenPath } from "./passcodes.js";
+import { passkeyFields, passkeyFormMarks, passkeyScriptPath } from "./passkeys.js";
 import { returnToOf, type VisitorForms } from "./visitor-forms.js";
 
 const path = "/login";
@@ -32,25 +36,40 @@ export function loginPages(
 ): { show: PageHandler; submit: PageHandler } {
   const signedIn = operation("SignedIn");
   const signIn = operation("SignIn");
+  const beginPasskey = operation("BeginPasskeySignIn");
+  const signInWithPasskey = operation("SignInWithPasskey");
+  const remember = operation("RememberDevice");
   const delivery = operation("PasscodeDelivery");
 
   async function formPage(visit: Visit, returnTo: string, email = "", rejection?: Rejection): Promise<StatusPage> {
     const { passwordAuth } = visit.services.config;
+    const { serverInfo } = await perform<{ serverInfo: Offered }>(delivery, visit.anonymous());
+    const { takesPasskeys } = serverInfo;
     return {
       status: rejection?.status,
       title: "Sign in",
-      main: html`${passwordAuth ? await passwordForm(visit, returnTo, email, rejection) : undefined}
-      ${otherWays(visit, returnTo)}`,
+      ...(takesPasskeys && { script: passkeyScriptPath }),
+      main: html`${passwordAuth ? await passwordForm(visit, returnTo, email, serverInfo, rejection) : undefined}
+      ${takesPasskeys ? await passkeyForm(visit, returnTo) : undefined} ${otherWays(visit, returnTo)}`,
     };
   }
 
-  async function passwordForm(visit: Visit, returnTo: string, email: string, rejection?: Rejection): Promise<Html> {
-    const { serverInfo } = await perform<{ serverInfo: { sendsPasscodes: boolean } }>(delivery, visit.anonymous());
+  /** The form of a sign-in without a password, which the script of the page shows. */
+  const passkeyForm = (visit: Visit, returnTo: string): Promise<Html> =>
+    forms.form(visit, path, returnTo, passkeyFields("Sign in with a passkey", "quiet"), passkeyFormMarks("ask"));
+
+  async function passwordForm(
+    visit: Visit,
+    returnTo: string,
+    email: string,
+    { sendsPasscodes }: Offered,
+    rejection?: Rejection,
+  ): Promise<Html> {
     const forgotten = html`<p class="aside">
       <a href="${withReturnTo(forgottenPath, returnTo)}">Forgot your password?</a>
     </p>`;
     const fields = html`${fieldsOf(credentials(email), rejection)}<button>Sign in</button>`;
-    return html`${await forms.form(visit, path, returnTo, fields)} ${serverInfo.sendsPasscodes ? forgotten : undefined}`;
+    return html`${await forms.form(visit, path, returnTo, fields)} ${sendsPasscodes ? forgotten : undefined}`;
   }
 
   /** The page after the right password of an account with a second factor. */
@@ -58,21 +77,73 @@ export function loginPages(
     visit: Visit,
     returnTo: string,
     { email, password }: LoginInput,
+    ways: readonly string[],
     rejection?: Rejection,
   ): Promise<StatusPage> {
     const kept = keptCredentials.seal(await forms.browserOf(visit), { email, password });
-    const fields = html`<input type="hidden" name="kept" value="${kept}" /> ${fieldsOf(codeFields, rejection)}<button>
+    const hasPasskey = ways.includes("passkey");
+    const keptField = html`<input type="hidden" name="kept" value="${kept}" />${
+        hasPasskey ? html`<input type="hidden" name="has_passkey" value="yes" />` : undefined
+      }`;
+    const rememberField = rememberingField(visit);
+    const fields = html`${keptField} ${fieldsOf([codeField(hasPasskey)], rejection)}${rememberField}<button>
         Sign in
       </button>`;
+    const passkey = hasPasskey ? await passkeyOptions(visit, { email, password }) : undefined;
+    const passkeyPart =
+      passkey && html`${keptField} <input type="hidden" name="remember" /> ${passkeyFields("Use a passkey", "quiet")}`;
     return {
       status: rejection?.status,
       title: "Enter your code",
+      ...(passkey && { script: passkeyScriptPath }),
       main: html`${await forms.form(visit, path, returnTo, fields)}
+        ${passkeyPart && (await forms.form(visit, path, returnTo, passkeyPart, passkeyFormMarks("use", passkey)))}
         <p class="faint">
-          Without your authenticator, enter one of your recovery codes. If you have lost both, ask an administrator.
+          ${hasPasskey ? "Without your factors" : "Without your authenticator"}, enter one of your recovery codes. If
+          you have lost ${hasPasskey ? "them, too" : "both"}, ask an administrator.
         </p>
         <p class="aside"><a href="${withReturnTo(path, returnTo)}">Sign in as another user</a></p>`,
     };
+  }
+
+  /** The options for a passkey of the account; `undefined` if they cannot be had, as for too many requests. */
+  async function passkeyOptions(visit: Visit, input: LoginInput): Promise<object | undefined> {
+    type Begun = { beginPasskeyLogin: { options: object } };
+    try {
+      return (await perform<Begun>(beginPasskey, visit.anonymous(), { input })).beginPasskeyLogin.options;
+    } catch (error) {
+      if (error instanceof DomainError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Signs in with what the form has. */
+  async function sessionOf(visit: Visit, input: LoginInput | undefined): Promise<NewSession> {
+    const passkey = visit.form.get("passkey") ?? undefined;
+    if (input) {
+      const deviceToken = cookieOf(visit.http.req, deviceCookie);
+      const given = {
+        ...input,
+        addsFactor: true,
+        ...(passkey !== undefined && { passkey }),
+        ...(deviceToken && { deviceToken }),
+      };
+      return (await perform<{ login: NewSession }>(signIn, visit.anonymous(), { input: given })).login;
+    }
+    type Signed = { loginWithPasskey: NewSession };
+    return (await perform<Signed>(signInWithPasskey, visit.anonymous(), { input: { passkey } })).loginWithPasskey;
+  }
+
+  /** Has this browser remembered for the user of a new session. The sign-in goes on if it cannot be. */
+  async function rememberBrowser(visit: Visit, sessionToken: string): Promise<void> {
+    type Remembered = { rememberDevice: { deviceToken: string } };
+    try {
+      const { rememberDevice } = await perform<Remembered>(remember, await visit.begun(sessionToken));
+      const maxAge = Math.floor(visit.services.config.rememberedDevices / 1000);
+      setCookie(visit.http, deviceCookie, rememberDevice.deviceToken, { ...visit.cookies, path, maxAge });
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
   }
 
   return {
@@ -94,29 +165,48 @@ export function loginPages(
     async submit(visit) {
       const returnTo = returnToOf(visit);
       const email = visit.form.get("email") ?? "";
-      let input: LoginInput = { email, password: visit.form.get("password") ?? "" };
+      const isAlone = visit.form.has("passkey") && !visit.form.has("kept");
+      let input: LoginInput | undefined = isAlone ? undefined : { email, password: visit.form.get("password") ?? "" };
+      let isCompleting = false;
       try {
         await forms.requireOwn(visit);
         const kept = visit.form.get("kept");
         if (kept !== null) {
           const credentials = keptCredentials.open(await forms.browserOf(visit), kept);
           if (!credentials) return await formPage(visit, returnTo, "", tookTooLong);
-          input = { ...credentials, oneTimeCode: visit.form.get("oneTimeCode") ?? "" };
+          isCompleting = true;
+          input = visit.form.has("passkey")
+            ? credentials
+            : { ...credentials, oneTimeCode: visit.form.get("oneTimeCode") ?? "" };
         }
-        const { login } = await perform<{ login: NewSession }>(signIn, visit.anonymous(), { input });
-        visit.beginSession(login.sessionToken);
-        if (login.user.mustChangePassword) return { goTo: withReturnTo(passwordPath, returnTo) };
+        const { sessionToken, user } = await sessionOf(visit, input);
+        visit.beginSession(sessionToken);
+        if (visit.form.get("remember") === "yes") await rememberBrowser(visit, sessionToken);
+        if (user.mustChangePassword) return { goTo: withReturnTo(passwordPath, returnTo) };
         return goOn(visit, returnTo);
       } catch (error) {
         const rejection = rejectionOf(visit, error);
-        const { oneTimeCode } = input;
-        // Any failure with a code, such as too many wrong ones, is shown where the next one is entered.
-        if (oneTimeCode !== undefined) return codePage(visit, returnTo, input, rejection);
-        if (asksForCode(error)) return codePage(visit, returnTo, input);
-        return formPage(visit, returnTo, email, rejection);
+        const ways = factorsAskedBy(error);
+        // Any failure with a factor, such as too many wrong ones, is shown where the next one is entered.
+        if (input && isCompleting)
+          return codePage(
+            visit,
+            returnTo,
+            input,
+            visit.form.has("has_passkey") ? ["passkey"] : [],
+            aboutPasskey(rejection),
+          );
+        if (input && ways) return codePage(visit, returnTo, input, ways);
+        return formPage(visit, returnTo, email, aboutPasskey(rejection));
       }
     },
   };
+}
+
+/** The offers of the deployment beside the password. */
+interface Offered {
+  sendsPasscodes: boolean;
+  takesPasskeys: boolean;
 }
 
 interface LoginInput {
@@ -125,17 +215,34 @@ interface LoginInput {
   oneTimeCode?: string;
 }
 
+/** The secret of a browser that is remembered. */
+const deviceCookie = "service_remembered_device";
+
+/** Offers to remember the browser, where the deployment does. */
+function rememberingField({ services: { config } }: Visit): Html | undefined {
+  const days = Math.round(config.rememberedDevices / day);
+  if (config.rememberedDevices === 0) return undefined;
+  const time = days > 1 ? `for ${days} days` : days === 1 ? "for a day" : "for some hours";
+  return html`<label class="check"
+    ><input type="checkbox" name="remember" value="yes" />In this browser, do not ask again ${time}</label
+  >`;
+}
+
+/** A fault of a passkey concerns no field that is shown. */
+const aboutPasskey = ({ faults: { passkey, ...faults }, ...rest }: Rejection): Rejection =>
+  passkey === undefined
+    ? { ...rest, faults }
+    : { ...rest, faults, message: "This passkey was not accepted. Try again." };
+
 const tookTooLong: Rejection = { status: 400, message: "That took too long. Sign in again.", faults: {} };
 
-const codeFields: readonly Field[] = [
-  {
-    name: "oneTimeCode",
-    label: "Code of your authenticator",
-    type: "text",
-    autocomplete: "one-time-code",
-    isCode: true,
-  },
-];
+const codeField = (hasPasskey: boolean): Field => ({
+  name: "oneTimeCode",
+  label: hasPasskey ? "Code of your authenticator, or a recovery code" : "Code of your authenticator",
+  type: "text",
+  autocomplete: "one-time-code",
+  isCode: true,
+});
 
 interface NewSession {
   sessionToken: string;

@@ -26,7 +26,7 @@ export function providerPages(attempts: SignInAttempts): { ask: PageHandler; fin
       const ticket = visit.query.get("ticket") ?? undefined;
       if (ticket === undefined && !provider.isActive) throw routeNotFound();
       const isOfSession = conversion !== undefined || ticket !== undefined;
-      const ctx = isOfSession ? await visit.context() : visit.anonymous();
+      const ctx = isOfSession ? await visit.context() : await visitorOf(visit);
       if (isOfSession && ctx.actor.kind !== "user") return signInFirst(visit.http);
       const callback = callbackOf(visit, provider);
       const returnTo = ownPath(visit.query.get("return_to"));
@@ -116,6 +116,9 @@ const outcomes: Record<ProviderTest["preview"]["how"], (username: string, refusa
   created: (username) => `Creates the account ${username}, and signs in to it.`,
   rejected: (_, refusal) => `Is rejected. ${refusal}`,
 };
+
+/** The context of a visitor who signs in, perhaps again, whatever that user has to do first. */
+const visitorOf = (visit: Visit): Promise<Context> => visit.context().catch(() => visit.anonymous());
 
 function providerOf({ services, http }: Visit): KnownProvider {
   const provider = services.identityProviders.find(http.params.provider ?? "");

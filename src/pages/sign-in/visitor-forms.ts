@@ -15,12 +15,15 @@ const purpose = "login form";
 
 /** Forms of visitors who are not signed in. Only the browser that opened one can send it. */
 export class VisitorForms {
+  /** The ids of browsers that get theirs now, for further forms of the same page. */
+  readonly #newcomers = new WeakMap<Visit, string>();
+
   constructor(private readonly seals: Seals) {}
 
   /** A form that also keeps where the visitor wants to go after sign-in. */
-  async form(visit: Visit, action: string, returnTo: string, fields: Html): Promise<Html> {
+  async form(visit: Visit, action: string, returnTo: string, fields: Html, marks?: Html): Promise<Html> {
     const token = await this.seals.mark(purpose, await this.browserOf(visit));
-    return html`<form method="post" action="${action}">
+    return html`<form method="post" action="${action}" ${marks}>
       <input type="hidden" name="csrf_token" value="${token}" />
       <input type="hidden" name="return_to" value="${returnTo}" />
       ${fields}
@@ -37,9 +40,11 @@ export class VisitorForms {
 
   /** The id of the browser, which stays the same so that several forms can be open together. */
   async browserOf(visit: Visit): Promise<string> {
-    const known = await this.seals.open("visitor", cookieOf(visit.http.req, visitorCookie));
+    const known =
+      this.#newcomers.get(visit) ?? (await this.seals.open("visitor", cookieOf(visit.http.req, visitorCookie)));
     if (known) return known;
     const visitor = randomBytes(16).toString("base64url");
+    this.#newcomers.set(visit, visitor);
     setCookie(visit.http, visitorCookie, await this.seals.seal("visitor", visitor), { ...visit.cookies, path });
     return visitor;
   }

@@ -6,11 +6,12 @@ import { mailOf } from "../../../src/domain/notifications/mail.js";
 import { notify } from "../../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../../src/domain/notifications/templates/custom-templates.js";
 import { templates } from "../../../src/domain/notifications/templates/all-templates.js";
+import type { PlainTemplate } from "../../../src/domain/notifications/templates/template.js";
 import { systemContext } from "../../support/app.js";
 import { prints, UserCli } from "../../support/cli.js";
 import { consoleTests } from "../../support/console.js";
 import { eventually, transports } from "../../support/watchers.js";
-import type { Anything } from "../../support/world.js";
+import type { ResultOf } from "../../support/world.js";
 
 /** Values that a parser of Markdown must show as they are: every mark, forged links in every form, and blocks. */
 const values = [
@@ -68,7 +69,13 @@ describe("the texts of notifications", () => {
         for (const template of templates)
           for (let left = values.length; left > 0; left -= Math.max(1, template.labels.length)) {
             const labels = Object.fromEntries(template.labels.map((name) => [name, next()]));
-            const made = { template, recipients: [ada.id], targets: [], labels, data: { id: "x" } };
+            const made = {
+              template: template as PlainTemplate,
+              recipients: [ada.id],
+              targets: [],
+              labels,
+              data: { id: "x" },
+            };
             if ((await notify(ctx, made)).length > 0)
               given.push({ template: template.name, values: Object.values(labels) });
           }
@@ -78,13 +85,11 @@ describe("the texts of notifications", () => {
     expect(new Set(given.map(({ template }) => template)).size).to.be.greaterThan(templates.length - 3);
 
     // Over the interfaces, oldest first.
-    const nodes: Anything[] = [];
+    const latest = `query($after: String) { inboxNotifications(first: 100, after: $after) { pageInfo { endCursor hasNextPage }
+       nodes { id title content plainTitle plainContent actions { label url } } } }`;
+    const nodes: ResultOf<typeof latest>["inboxNotifications"]["nodes"] = [];
     for (let after: string | null = null, isLast = false; !isLast;) {
-      const { inboxNotifications: found } = await world.as(ada).graphql(
-        `query($after: String) { inboxNotifications(first: 100, after: $after) { pageInfo { endCursor hasNextPage }
-           nodes { id title content plainTitle plainContent actions { label url } } } }`,
-        { after },
-      );
+      const { inboxNotifications: found }: ResultOf<typeof latest> = await world.as(ada).graphql(latest, { after });
       nodes.push(...found.nodes);
       after = found.pageInfo.endCursor;
       isLast = !found.pageInfo.hasNextPage;
@@ -93,7 +98,7 @@ describe("the texts of notifications", () => {
     await eventually(() => plain.items.length === given.length, "the subscription", 120_000);
     const ordered = plain.items.map(({ id }) => byId.get(id)!);
     for (const [at, { title, content }] of plain.items.entries())
-      expect({ title, content }).to.deep.equal({ title: ordered[at].plainTitle, content: ordered[at].plainContent });
+      expect({ title, content }).to.deep.equal({ title: ordered[at]!.plainTitle, content: ordered[at]!.plainContent });
 
     // Each value is shown as it is, and links are those of the notification alone.
     for (const [at, { plainTitle, plainContent, title, content, actions }] of ordered.entries()) {
@@ -112,7 +117,7 @@ describe("the texts of notifications", () => {
       const links = [...mail.html.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href]) => href!);
       // The message of a custom notification is Markdown that its reader wrote.
       if (template !== customTemplate.name)
-        expect(links, template).to.deep.equal([...actions.map((each: Anything) => each.url), url]);
+        expect(links, template).to.deep.equal([...actions.map((each) => each.url), url]);
       // Quotes and numbers of lists are marks in HTML.
       for (const value of its)
         if (isShown(template, value, its)) expect(letters(shownBy(mail.html)), template).to.include(letters(value));
@@ -164,7 +169,7 @@ describe("the texts of notifications", () => {
     expect(shown.map(key).toSorted()).to.deep.equal(
       ordered
         .map(({ plainTitle, plainContent, actions }) =>
-          key({ title: plainTitle, text: plainContent, links: actions.map((each: Anything) => each.url) }),
+          key({ title: plainTitle, text: plainContent, links: actions.map((each) => each.url) }),
         )
         .toSorted(),
     );

@@ -19,8 +19,7 @@ describe("the console shows work", () => {
   async function workspaceOf({ world: w }: Console, name: string, agents: object[] = []): Promise<string> {
     const templateId = await importedTemplate(w, `of-${name}`, echoDocument(agents));
     const create = "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }";
-    return (await w.as(w.owner).graphql(create, { input: { name, templateId } })).createWorkspace.workspace
-      .id as string;
+    return (await w.as(w.owner).graphql(create, { input: { name, templateId } })).createWorkspace.workspace.id;
   }
 
   async function built({ world: w }: Console, workspaceId: string): Promise<void> {
@@ -238,7 +237,7 @@ describe("the console shows work", () => {
       await row("Build 8", "Builds").getByText("Stopped").waitFor();
       await eventually(async () => {
         const outdated = "query($id: UUID!) { workspace(id: $id) { isOutdated } }";
-        return (await as.graphql(outdated, { id })).workspace.isOutdated as boolean;
+        return (await as.graphql(outdated, { id })).workspace.isOutdated;
       }, "the second version");
       await page.reload();
       await valueOf("Template version").getByText("v1, not the active one").waitFor();
@@ -256,7 +255,8 @@ describe("the console shows work", () => {
 
     it("are shared until a time, or until the share is removed", async () => {
       const { world, asOwner, dialog, enter, submit, heading, row, page } = console();
-      const [ada, grace] = [await world.user("until"), await world.user("forever")];
+      const ada = await world.user("until");
+      const grace = await world.user("forever");
       const id = await workspaceOf(console(), "lent");
       await asOwner(`/workspaces/${id}`);
       await heading("lent");

@@ -331,7 +331,8 @@ describe("a backup", function () {
   });
 
   it("of an earlier migration is restored in its schema and migrated", async () => {
-    const [source, target] = [await empty(), await empty()];
+    const source = await empty();
+    const target = await empty();
     const migration = "0022-locked-state";
     await onDatabase(source, async ({ database: { orm, pool } }) => {
       await migrateOffline({ orm, pool }, migration);

@@ -84,7 +84,7 @@ describe("replicas with wrong clocks", () => {
       const { apiKeys } = await new Client(url, body.session_token).graphql(
         `{ apiKeys(user: "me", kind: SESSION) { expiresAt isCurrent } }`,
       );
-      const { expiresAt } = apiKeys.find((key: { isCurrent: boolean }) => key.isCurrent);
+      const { expiresAt } = apiKeys.find((key) => key.isCurrent)!;
       expect(until(expiresAt)).to.be.within(hour - 60_000, hour);
     }
   });

@@ -80,7 +80,8 @@ describe("the URL of the database", () => {
   it("verifies the certificate of the server as told to", async () => {
     await postgres.start({ tls: true });
     const root = `sslrootcert=${encodeURIComponent(certificate)}`;
-    const [local, other] = [`127.0.0.1:${postgres.port}`, `127.0.0.2:${postgres.port}`];
+    const local = `127.0.0.1:${postgres.port}`;
+    const other = `127.0.0.2:${postgres.port}`;
     for (const [query, host] of [
       [`?sslmode=verify-full&${root}`, local],
       [`?sslmode=verify-full&${root}`, `localhost:${postgres.port}`],

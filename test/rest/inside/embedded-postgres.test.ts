@@ -220,7 +220,8 @@ describe("embedded Postgres", () => {
     if (!root) this.skip();
     const { url } = await start();
     const data = join(directory, await majorVersion(directory));
-    const [files, program] = [await stat(data), await stat(`/proc/${await postmaster(directory)}`)];
+    const files = await stat(data);
+    const program = await stat(`/proc/${await postmaster(directory)}`);
     expect(program.uid).to.equal(files.uid);
     expect(spawnSync("id", ["-u", String(files.uid)]).status, "a user with a name").not.to.equal(0);
     for (const path of [data, join(data, "base"), join(data, "postgresql.conf"), join(data, "global", "pg_control")])

@@ -21,7 +21,8 @@ import { eventually } from "../../support/watchers.js";
 import { Client, startWorld, world } from "../../support/world.js";
 
 const keyText = (id: string, seed = id) => `${id}:${createHash("sha256").update(seed).digest("base64")}`;
-const [k1, k2] = [keyText("k1"), keyText("k2")];
+const k1 = keyText("k1");
+const k2 = keyText("k2");
 const vaultOf = (text: string) => {
   const vault = new Vault();
   vault.unlock(readKeys(text)!);
@@ -173,7 +174,8 @@ describe("encryption", function () {
     });
 
     it("rejects a second server with another one, says which file to share, and keeps the first running", async () => {
-      const [file, other] = [join(folder, "1", "encryption.keys"), join(folder, "2", "encryption.keys")];
+      const file = join(folder, "1", "encryption.keys");
+      const other = join(folder, "2", "encryption.keys");
       const first = await start(withFile(file));
       const error = await refusal(withFile(other));
       expect(error.name).to.equal("StartRefused");

@@ -274,7 +274,8 @@ describe("the event bus", () => {
     }
 
     it("notifies subscribers of the publisher immediately, and not again when the hint comes back", async () => {
-      const [from, to] = [await replica(), await replica()];
+      const from = await replica();
+      const to = await replica();
       to.subscribe("inbox", "question", () => to.publish({ topic: "inbox", id: "reply" }));
       const all = listenerOf(from);
       from.publish({ topic: "inbox", id: "question" });
@@ -284,7 +285,8 @@ describe("the event bus", () => {
     });
 
     it("keeps payloads within their limit, and sends each of 5,000 hints once, in order", async () => {
-      const [from, to] = [await replica(), await replica()];
+      const from = await replica();
+      const to = await replica();
       const all = listenerOf(to);
       const seen = await payloads(
         () => from.publish(...hints(5_000)),
@@ -309,7 +311,8 @@ describe("the event bus", () => {
     });
 
     it("reports a gap to the others instead of sending too many hints, or one that is too long", async () => {
-      const [from, to] = [await replica(), await replica()];
+      const from = await replica();
+      const to = await replica();
       const all = listenerOf(to);
       let own = 0;
       from.subscribe("inbox", "n:14999", () => own++);
@@ -338,7 +341,8 @@ describe("the event bus", () => {
     });
 
     it("sends pending hints before it closes", async () => {
-      const [from, to] = [await replica(), await replica()];
+      const from = await replica();
+      const to = await replica();
       const all = listenerOf(to);
       from.publish(...hints(5_000));
       await from.close();
@@ -364,8 +368,10 @@ describe("the event bus", () => {
     });
 
     it("reconnects when its session is terminated, reports a gap, and sends pending hints", async () => {
-      const [one, two] = [await replica(), await replica()];
-      const [ofOne, ofTwo] = [listenerOf(one), listenerOf(two)];
+      const one = await replica();
+      const two = await replica();
+      const ofOne = listenerOf(one);
+      const ofTwo = listenerOf(two);
       await carrier.cut();
       await eventually(() => ofOne.gaps > 0 && ofTwo.gaps > 0, "both report a gap", 15_000);
       expect([gapsOf(one, "connected"), gapsOf(two, "connected")]).to.deep.equal([2, 2]);
@@ -388,7 +394,8 @@ describe("the event bus", () => {
     it("notices a connection that died silently", async () => {
       const wire = await Wire.to(carrier.url());
       try {
-        const [near, far] = [await replica(), await replica(wire.url)];
+        const near = await replica();
+        const far = await replica(wire.url);
         const all = listenerOf(far);
         wire.cut();
         far.publish({ topic: "inbox", id: "published meanwhile" });
@@ -588,11 +595,9 @@ describe("a server", () => {
     };
     try {
       const trust = { NODE_EXTRA_CA_CERTS: certificate };
-      const [trusting, strange, open] = [
-        await spawn({ STEWARD_EVENTS_URL: tls(guarded), ...trust }),
-        await spawn({ STEWARD_EVENTS_URL: tls(guarded) }),
-        await spawn({ STEWARD_EVENTS_URL: tls(nats), ...trust }),
-      ];
+      const trusting = await spawn({ STEWARD_EVENTS_URL: tls(guarded), ...trust });
+      const strange = await spawn({ STEWARD_EVENTS_URL: tls(guarded) });
+      const open = await spawn({ STEWARD_EVENTS_URL: tls(nats), ...trust });
       expect(await stateOf(trusting)).to.deep.equal(connectedState);
       for (const each of [strange, open]) expect(await stateOf(each)).to.deep.equal(lostState);
       expect(strange.output()).to.match(/self-signed certificate/);
@@ -634,7 +639,8 @@ describe("a server", () => {
     try {
       for (const { url } of [database, database, other]) apps.push(await startServer(url, settings));
       const [from, to, stranger] = apps.map(({ services }) => services.events);
-      const [heard, overheard] = [listenerOf(to!), listenerOf(stranger!)];
+      const heard = listenerOf(to!);
+      const overheard = listenerOf(stranger!);
       const gaps = [...to!.gaps, ...stranger!.gaps];
       for (const subject of ["steward.hints", "steward.hints.x", "steward"]) intruder.publish(subject, "garbage");
       await intruder.flush();

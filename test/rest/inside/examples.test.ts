@@ -258,7 +258,8 @@ describe("npm run demo", () => {
 
   it("prints accounts that see what it says", async () => {
     run = await DemoRun.start(directory, port);
-    const [amara, liam] = [await run.as("amara"), await run.as("liam")];
+    const amara = await run.as("amara");
+    const liam = await run.as("liam");
     const readUsers = `{ users { totalCount } }`;
     expect((await amara.run(readUsers)).users.totalCount).to.be.greaterThan(people.length);
     for (const [client, query] of [

@@ -33,7 +33,10 @@ describe("the log", () => {
   const createKey = `mutation { createApiKey(input: { name: "robot" }) { token } }`;
 
   it("holds no password, token, or hash, whatever is logged and whatever fails", async () => {
-    const [right, wrong, broken, refused] = [ownerPassword, "wrong-Horse-77", "broken-Horse-88", "refused-Horse-99"];
+    const right = ownerPassword;
+    const wrong = "wrong-Horse-77";
+    const broken = "broken-Horse-88";
+    const refused = "refused-Horse-99";
     const nobody = new Client(server.url);
     const signIn = (password: string) => nobody.post("/api/v2/users/login", { email: "owner@example.com", password });
     const { body } = await signIn(right);

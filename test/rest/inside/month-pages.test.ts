@@ -63,7 +63,8 @@ async function compare(read: Read, expected: readonly string[], args: string): P
   expect(back, about("pages from the end")).to.deep.equal(expected.slice(expected.length - back.length));
   for (const offset of [below(5), below(expected.length + 2), 10_000]) {
     const page = await read(`${args} first: ${size} offset: ${offset}`);
-    const [found, wanted] = [page.nodes.map(({ id }) => id), expected.slice(offset, offset + size)];
+    const found = page.nodes.map(({ id }) => id);
+    const wanted = expected.slice(offset, offset + size);
     expect(found, about(`offset ${offset}`)).to.deep.equal(wanted);
     const place = below(Math.max(expected.length, 1));
     if (expected.length === 0) continue;
@@ -193,7 +194,8 @@ describe("pages of tables with five years of months", () => {
       (search: string, direction: "asc" | "desc" = "desc") =>
       (ctx: Context, page: PageArguments) =>
         listConnectionLogs(ctx, search, page, { field: "connectTime", direction });
-    const [begin, end] = [`${month(-30).date}T00:00:00.000Z`, `${month(-29).date}T00:00:00.000Z`];
+    const begin = `${month(-30).date}T00:00:00.000Z`;
+    const end = `${month(-29).date}T00:00:00.000Z`;
     const lists: Record<string, (ctx: Context, page: PageArguments) => Promise<Page<{ id: string }>>> = {
       events: audited(),
       "events, oldest first": audited({}, "asc"),

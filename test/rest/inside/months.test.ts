@@ -93,10 +93,8 @@ describe("a table without a partition for this month", () => {
     const { inboxNotifications } = await w.as(ada!).graphql("{ inboxNotifications { totalCount } }");
     expect(inboxNotifications.totalCount).to.equal(1);
 
-    const [missing, rows] = [
-      "has no partition for a month that begins within a week",
-      "has rows, for which there was no",
-    ];
+    const missing = "has no partition for a month that begins within a week";
+    const rows = "has rows, for which there was no";
     const before = [lines(missing).length, lines(rows).length];
     await runJob(w.app, "monthsJob");
     expect([lines(missing).length - before[0]!, lines(rows).length - before[1]!]).to.deep.equal([3, 3]);
@@ -143,7 +141,8 @@ describe("sessions and visits across months", () => {
     await age(w, "connection_log", -2, [-2, -1, 0]);
     const ada = (await w.users("ada"))[0]!;
     const { id: workspace, agent } = await w.workspace(ada);
-    const [connection, another] = [newId(), newId()];
+    const connection = newId();
+    const another = newId();
     await reported(w, agent, connect(connection), connect(another));
     const proxy = await makeProxy(w, "eu");
     const seen = visit(workspace);
@@ -177,7 +176,9 @@ describe("sessions and visits that are reported late", () => {
     const ada = (await w.users("ada"))[0]!;
     const { id: workspace, agent } = await w.workspace(ada);
     const late = new Date(Date.now() - 29.5 * day).toISOString();
-    const [connection, ended, soon] = [newId(), newId(), newId()];
+    const connection = newId();
+    const ended = newId();
+    const soon = newId();
     const proxy = await makeProxy(w, "eu");
     await reported(w, proxy, visit(workspace, { time: late }));
     expect(

@@ -62,7 +62,8 @@ describe("a migration beside a busy server", () => {
     const failures: string[] = [];
     const over = new AbortController();
     const w = the();
-    const [owner, own] = [w.as(w.owner), w.as(ada)];
+    const owner = w.as(w.owner);
+    const own = w.as(ada);
     const requests: Array<() => Promise<unknown>> = [
       () => own.put("/api/v2/users/me/quiet-hours", { schedule: `CRON_TZ=UTC ${++count % 60} 2 * * *` }),
       () => own.get("/api/v2/notifications/inbox"),
@@ -317,7 +318,8 @@ describe("the migrations to months, of replicas that start concurrently", () => 
         expect(await run("auditPurge")).to.equal(0);
       }),
       serve(async (run) => {
-        const [workspace, connection] = [newId(), newId()];
+        const workspace = newId();
+        const connection = newId();
         await run("connect", [newId(), workspace, connection]);
         expect(await run("disconnect", [newId(), workspace, connection])).to.equal(1);
         await run("visit", [newId(), workspace, connection]);

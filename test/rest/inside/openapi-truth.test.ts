@@ -115,7 +115,7 @@ describe("the OpenAPI description tells the truth", () => {
       .graphql(`mutation($input: CreateUserInput!) { createUser(input: $input) { user { id username } } }`, {
         input: { email, username: `user-${newId().slice(-8)}`, password, loginType: "PASSWORD" },
       });
-    return createUser.user as { id: string; username: string };
+    return createUser.user;
   }
 
   /** The state that the examples of some operations require, and the caller that sends them. */
@@ -165,7 +165,7 @@ describe("the OpenAPI description tells the truth", () => {
       const { users } = await w()
         .as(w().owner)
         .graphql(`query($email: String) { users(filter: { search: $email }) { nodes { id } } }`, { email });
-      const user_id = users.nodes[0]?.id as string | undefined;
+      const user_id = users.nodes[0]?.id;
       if (user_id === undefined) return;
       // One statement: the passcode of the request before it may be stored at any time, and is replaced.
       await w().app.services.database.pool.query(

@@ -279,7 +279,8 @@ describe("the process provisioner", () => {
       .filter(({ logSourceId }) => logSourceId === source)
       .flatMap(({ logs }) => (logs as Array<{ output: string }>).map(({ output }) => output));
     const gap = lines.findIndex((line) => line.endsWith("lines were left out: there were too many."));
-    const [first, last] = [lines.slice(0, gap), lines.slice(gap + 1, lines.indexOf("over"))];
+    const first = lines.slice(0, gap);
+    const last = lines.slice(gap + 1, lines.indexOf("over"));
     expect(first).to.deep.equal(Array.from(first, (_, nr) => `${nr + 1}`));
     expect(last).to.deep.equal(Array.from(last, (_, nr) => `${30_000 - last.length + nr + 1}`));
     expect(Math.min(first.length, last.length)).to.be.greaterThan(500);
@@ -407,7 +408,8 @@ describe("the process provisioner", () => {
     steward.secrets.env = [{ name: "MINE", value: "secret of box" }];
     const agent = { ...main, command: server(), apps: [web] };
     const mine = await start(agent);
-    const [first, box] = [steward.agentOf(mine, "main"), workspace];
+    const first = steward.agentOf(mine, "main");
+    const box = workspace;
     await first.until(() => first.healthOf("web").includes("HEALTHY"));
     steward.secrets.env = [];
     workspace = standInWorkspace("other");

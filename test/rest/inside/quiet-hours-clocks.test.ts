@@ -6,7 +6,9 @@ import { nextStart, scheduleOf, timeOfDay } from "../../../src/domain/quiet-hour
 import { timeZoneNamed } from "../../../src/domain/quiet-hours/time-zones.js";
 import { world } from "../../support/world.js";
 
-const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+const minute = 60_000;
+const hour = 3_600_000;
+const day = 86_400_000;
 const zones = Intl.supportedValuesOf("timeZone");
 
 /** The time that clocks in a zone show, as if in UTC: taken from formatted local time, unlike the code under test. */
@@ -41,7 +43,8 @@ function changesOf(zone: string, since: number, until: number): Change[] {
   const offset = (instant: number) => shown(instant) - instant;
   const changes: Change[] = [];
   for (let week = since; week < until; week += 7 * day) {
-    let [before, at] = [week, week + 7 * day];
+    let before = week;
+    let at = week + 7 * day;
     if (offset(before) === offset(at)) continue;
     while (at - before > 1000) {
       const middle = Math.floor((before + at) / 2000) * 1000;
@@ -66,7 +69,8 @@ describe("the next start of quiet hours", () => {
     let compared = 0;
     for (const zone of zones) {
       for (const { at, from, to } of changesOf(zone, Date.UTC(2025), Date.UTC(2028))) {
-        const [first, last] = [Math.min(from, to), Math.max(from, to)];
+        const first = Math.min(from, to);
+        const last = Math.max(from, to);
         for (const time of [first - minute, first, (first + last) / 2, last - minute, last, last + minute]) {
           const schedule = scheduleAt(zone, time);
           const library = new Cron(`${schedule.minute} ${schedule.hour} * * *`, { timezone: zone, paused: true });

@@ -6,7 +6,8 @@ import { boxOf, createBox, doBuild, stop, templateOf } from "../../support/build
 import { type MovedWorld, startAt } from "../../support/moved-clock.js";
 import type { Person } from "../../support/world.js";
 
-const [minute, hour] = [60_000, 3_600_000];
+const minute = 60_000;
+const hour = 3_600_000;
 
 describe("schedules over two days on which clocks change", () => {
   interface Day {

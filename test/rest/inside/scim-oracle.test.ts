@@ -351,7 +351,9 @@ describe("SCIM filters", () => {
     const long = (bytes: number) => `title eq "${"é".repeat((bytes - 12) / 2)}x"`;
     for (const filter of [nested(32), wide(64), wide(64, "(title pr)"), long(4096)])
       expect(parseFilter(userType, filter)).to.be.an("object");
-    const [depth, width, length] = ["32 levels", "64 comparisons", "4096 bytes"];
+    const depth = "32 levels";
+    const width = "64 comparisons";
+    const length = "4096 bytes";
     for (const [filter, limit] of [
       [nested(33), depth],
       ["(".repeat(4000), depth],

@@ -87,7 +87,7 @@ class Stranger {
 }
 
 /** Calls a mutation, and returns its payload. */
-async function submit(client: Client, mutation: string, input: object, selection: string): Promise<Anything> {
+async function submit(client: Client, mutation: string, input: object, selection: string) {
   const type = `${mutation[0]!.toUpperCase()}${mutation.slice(1)}Input`;
   const made = await client.graphql(`mutation($input: ${type}!) { ${mutation}(input: $input) { ${selection} } }`, {
     input,
@@ -123,7 +123,7 @@ const createTemplate = (client: Client, provisioner: string, document: object = 
     "template { id } templateVersion { id job { id } }",
   );
 
-const jobOf = async (client: Client, id: string): Promise<Anything> =>
+const jobOf = async (client: Client, id: string) =>
   (
     await client.graphql(
       `query($id: UUID!) { provisionerJob(id: $id) {
@@ -133,7 +133,7 @@ const jobOf = async (client: Client, id: string): Promise<Anything> =>
   ).provisionerJob;
 
 /** Waits until a job has a status. Returns the job. */
-async function reaches(client: Client, id: string, status: string): Promise<Anything> {
+async function reaches(client: Client, id: string, status: string) {
   let job: Anything;
   const isReached = async () => (job = await jobOf(client, id)).status === status;
   await eventually(isReached, `job ${id} is ${status}`, timeout).catch((error: Error) => {
@@ -283,7 +283,7 @@ describe("a daemon written by a stranger", () => {
     expect(outputs(await reaches(owner(), job, "SUCCEEDED"))).to.deep.equal(["The start has 2 resources.", "Hello."]);
     const running = { status: "running", name, parameters };
     expect(daemon.workspace(id)).to.deep.equal({ ...running, build: 1 });
-    const resources = async (): Promise<Anything> =>
+    const resources = async () =>
       (
         await owner().graphql(
           "query($id: UUID!) { workspace(id: $id) { latestBuild { status resources { name metadata { value } } } } }",

@@ -408,10 +408,12 @@ describe("a registered workspace proxy", () => {
   });
 
   it("has keys of its own, the same in every heartbeat", async () => {
-    const [one, other] = [await registered("keys"), await registered("other-keys")];
+    const one = await registered("keys");
+    const other = await registered("other-keys");
     const keysOf = async ({ standIn }: { standIn: StandIn }): Promise<Key[]> =>
       (await standIn.heartbeat()).data.heartbeatWorkspaceProxy.appConnectKeys;
-    const [keys, others] = [await keysOf(one), await keysOf(other)];
+    const keys = await keysOf(one);
+    const others = await keysOf(other);
     expect(keys).to.have.length(1);
     expect(keys[0]!.retiredAt).to.equal(null);
     expect(Buffer.from(keys[0]!.key, "base64url")).to.have.length(32);
@@ -458,7 +460,8 @@ describe("a workspace proxy that responds late", () => {
 
   it("has no effect once it has registered again, or was deleted", async () => {
     const { id, token } = await makeProxy(the(), "late");
-    const [standIn, elsewhere] = [await start(the().url, token), await start(the().url, "none")];
+    const standIn = await start(the().url, token);
+    const elsewhere = await start(the().url, "none");
     await elsewhere.behave("failing");
     await query(`
       create table found (status text);

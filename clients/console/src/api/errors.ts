@@ -26,8 +26,11 @@ type Extensions = Partial<Omit<Described, "message">>;
 
 /** A mistake in a form that was found before anything was sent. */
 export class InvalidInput extends Error {
-  constructor(readonly validations: Validation[]) {
-    super("Validation failed.");
+  constructor(
+    readonly validations: Validation[],
+    message = "Validation failed.",
+  ) {
+    super(message);
   }
 }
 

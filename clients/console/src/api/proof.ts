@@ -4,8 +4,8 @@ import { signal } from "./signal";
 
 /** A question to the user, which waits for the proof. */
 export interface AskedProof {
-  /** How it can be given: `ONE_TIME_CODE`, `PASSWORD`, or `SIGN_IN`. */
-  way: string;
+  /** How it can be given: `PASSKEY`, `ONE_TIME_CODE`, `PASSWORD`, or `SIGN_IN`. */
+  ways: readonly string[];
   /** Ends the question. */
   settle: (isProven: boolean) => void;
 }
@@ -14,12 +14,12 @@ export const askedProof = signal<AskedProof | undefined>(undefined);
 
 /** Whether a mutation failed for a missing proof, which the user has given meanwhile. */
 export async function isProvenAfter(error: unknown): Promise<boolean> {
-  const { code, satisfiedBy: [way] = [] } = describe(error);
-  if (code !== "STEP_UP_REQUIRED" || way === undefined) return false;
+  const { code, satisfiedBy: ways = [] } = describe(error);
+  if (code !== "STEP_UP_REQUIRED" || ways.length === 0) return false;
   askedProof.value?.settle(false);
   return new Promise((resolve) => {
     const asked: AskedProof = {
-      way,
+      ways,
       settle: (isProven) => {
         if (askedProof.value === asked) askedProof.set(undefined);
         resolve(isProven);

@@ -40,6 +40,8 @@ interface ActionProps<Data, Input extends object> {
   undo?: (data: Data) => Promise<unknown>;
   /** A secret in the result, which is shown once, and what is shown with it. */
   reveal?: (data: Data) => RevealedSecret | undefined;
+  /** Says where that is shown later as well, if it is no secret. */
+  remains?: string;
 }
 
 /** A button for a mutation. */
@@ -85,7 +87,12 @@ export function Action<Data, Input extends object>(props: ActionProps<Data, Inpu
         />
       )}
       {revealed && (
-        <Revealed title={revealed[0]} secret={revealed[1]} onClose={() => setRevealed(undefined)}>
+        <Revealed
+          title={revealed[0]}
+          secret={revealed[1]}
+          remains={props.remains}
+          onClose={() => setRevealed(undefined)}
+        >
           {revealed[2]}
         </Revealed>
       )}

@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext } from "preact";
-import { useCallback, useContext, useEffect, useId, useRef, useState } from "preact/hooks";
+import { useCallback, useContext, useEffect, useLayoutEffect, useId, useRef, useState } from "preact/hooks";
 import { useUnsaved } from "../api/session";
 
 interface DialogProps {
@@ -17,16 +17,26 @@ interface Loss {
   leave: string;
 }
 
-/** Opens a dialog, and returns the focus when it goes away: browsers do so only for dialogs that stay in the document. */
+/** What had the focus before each dialog that is open, the last one last: of one that follows another, also before that. */
+const openers: Array<readonly HTMLElement[]> = [];
+
+/**
+ * Opens a dialog, and returns the focus when it goes away: browsers do so only for dialogs that stay in the document. A dialog
+ * that follows another one, such as a secret after a form, returns it to what opened the first one.
+ */
 function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const box = dialog.current!;
-    const opener = document.activeElement as HTMLElement | null;
+    const before = document.activeElement as HTMLElement;
+    // A button that waits for the server has lost the focus.
+    const own = [...(before === document.body ? [] : [before]), ...(openers.at(-1) ?? [])];
+    openers.push(own);
     box.showModal();
     return () => {
       box.close();
-      if (!document.querySelector("dialog[open]")) opener?.focus();
+      openers.splice(openers.indexOf(own), 1);
+      if (!document.querySelector("dialog[open]")) own.find(({ isConnected }) => isConnected)?.focus();
     };
   }, []);
   return dialog;
@@ -77,7 +87,8 @@ interface ThrowAwayProps extends Omit<Loss, "isPresent"> {
 function ThrowAway({ question: text, keep: stay, leave, onKeep, onLeave }: ThrowAwayProps) {
   const question = useId();
   const keep = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  // Before it is painted: a key that is pressed as soon as it is seen is meant for it.
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     keep.current?.focus();
     return () => before?.focus();
@@ -126,19 +137,22 @@ interface RevealedProps {
   secret: string;
   /** Shown instead of the secret alone, which it contains. */
   children?: ComponentChildren;
+  /** Says where it is shown later as well, if it is no secret. */
+  remains?: string;
   onClose: () => void;
 }
 
 /** A secret that is shown once, ready to be copied. Escape asks, and the page stays when the session ends, unless it was. */
-export function Revealed({ title, secret, children, onClose }: RevealedProps) {
+export function Revealed({ title, secret, children, remains, onClose }: RevealedProps) {
   const [isCopied, setCopied] = useState(false);
   const copied = useCallback(() => setCopied(true), []);
-  useUnsaved(!isCopied);
+  const isLost = !isCopied && remains === undefined;
+  useUnsaved(isLost);
   const question = "It is not shown again. Close without a copy?";
-  const loss = { isPresent: !isCopied, question, keep: "Go back", leave: "Close" };
+  const loss = { isPresent: isLost, question, keep: "Go back", leave: "Close" };
   return (
     <Dialog title={title} onClose={onClose} loss={loss}>
-      <p>Copy it now: it is not shown again.</p>
+      <p>{remains ?? "Copy it now: it is not shown again."}</p>
       <SecretCopied.Provider value={copied}>
         <div onCopy={copied}>{children ?? <code class="secret">{secret}</code>}</div>
       </SecretCopied.Provider>

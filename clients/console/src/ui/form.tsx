@@ -1,4 +1,5 @@
 // Forms, made from the input of a mutation: what it says about its fields gives them their kinds and checks.
+import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { type Faults, faultsOf, InvalidInput } from "../api/errors";
 import { faultOf } from "../api/limits";
@@ -199,13 +200,16 @@ interface FormDialogProps extends Omit<FormProps, "onCancel"> {
   title: string;
   /** A text before the fields, such as what a deletion takes along. */
   note?: string;
+  /** What else can be done than to fill in the form. */
+  children?: ComponentChildren;
   onClose: () => void;
 }
 
 /** The form in a dialog, which closes when it has succeeded. */
-export const FormDialog = ({ title, note, onClose, onSubmit, ...form }: FormDialogProps) => (
+export const FormDialog = ({ title, note, children, onClose, onSubmit, ...form }: FormDialogProps) => (
   <Dialog title={title} onClose={onClose}>
     {note && <p class="note">{note}</p>}
+    {children}
     <Form
       {...form}
       onSubmit={async (values) => {

@@ -43,6 +43,15 @@ export function Time({ at, none = "never" }: { at?: string | null; none?: string
   );
 }
 
+/** When something was used last, and from which address. */
+export function LastUse({ at, ip }: { at: string | null; ip: string | null }) {
+  return (
+    <>
+      <Time at={at} /> {at && ip && <span class="faint long">from {ip}</span>}
+    </>
+  );
+}
+
 /** One of a few colors for each name, dark enough for white letters. */
 const colorOf = (name: string) => [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 6, 0);
 

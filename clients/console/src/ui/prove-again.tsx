@@ -1,11 +1,18 @@
-// Asks the user for a code or the password where a change takes a recent proof, and goes on with the change.
+// Asks the user for a passkey, a code, or the password where a change takes a recent proof, and goes on with the change.
 import { askedProof } from "../api/proof";
 import { client } from "../api/client";
+import { hasPasskeys, signWithPasskey } from "../api/passkeys";
 import { signInPath } from "../api/session";
 import { useSignal } from "../api/signal";
 import { Dialog } from "./dialog";
 import { type FieldSpec, FormDialog } from "./form";
-import { ProveIdentity } from "./prove-again.gql";
+import { attempt } from "./notices";
+import {
+  BeginPasskeyProof,
+  type BeginPasskeyProofMutation,
+  ProveIdentity,
+  type ProveIdentityMutationVariables,
+} from "./prove-again.gql";
 
 const fields: Record<string, FieldSpec> = {
   ONE_TIME_CODE: {
@@ -22,8 +29,18 @@ const fields: Record<string, FieldSpec> = {
 export function ProveAgain() {
   const asked = useSignal(askedProof);
   if (!asked) return null;
-  const { way, settle } = asked;
-  const field = fields[way];
+  const { ways, settle } = asked;
+  const field = ways.map((way) => fields[way]).find(Boolean);
+  const prove = async (input: ProveIdentityMutationVariables["input"]) => {
+    const { error } = await client.mutation(ProveIdentity.text, { input }).toPromise();
+    if (error) throw error;
+    settle(true);
+  };
+  const proveByPasskey = async () => {
+    const { data, error } = await client.mutation<BeginPasskeyProofMutation>(BeginPasskeyProof.text, {}).toPromise();
+    if (error) throw error;
+    await prove({ passkey: await signWithPasskey(data!.beginPasskeyProof.options) });
+  };
   if (!field)
     return (
       <Dialog title="Prove again who you are" onClose={() => settle(false)}>
@@ -42,12 +59,16 @@ export function ProveAgain() {
       fields={[field]}
       input={ProveIdentity.input}
       submit="Go on"
-      onSubmit={async (values) => {
-        const { error } = await client.mutation(ProveIdentity.text, { input: values }).toPromise();
-        if (error) throw error;
-        settle(true);
-      }}
+      onSubmit={prove}
       onClose={() => settle(false)}
-    />
+    >
+      {ways.includes("PASSKEY") && hasPasskeys() && (
+        <p>
+          <button type="button" class="primary" onClick={() => void attempt(proveByPasskey)}>
+            Use a passkey
+          </button>
+        </p>
+      )}
+    </FormDialog>
   );
 }

@@ -43,7 +43,7 @@ function useTypeOptions(chosen: readonly string[] = []): Options {
 
 const typeInWords = (name: string) => {
   const [resource = "", action = ""] = name.split(".");
-  return action === "*" ? wordsOf(resource) : `${wordsOf(resource)}: ${action}`;
+  return action === "*" ? wordsOf(resource) : `${wordsOf(resource)}: ${action.replaceAll("_", " ")}`;
 };
 
 const fieldsWith = (types: Options): readonly FieldSpec[] => [

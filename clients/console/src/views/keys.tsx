@@ -5,9 +5,10 @@ import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
 import { List } from "../ui/list";
 import { say } from "../ui/notices";
-import { Heading, Labels, Panel, Time } from "../ui/parts";
+import { Heading, Labels, Panel, LastUse, Time } from "../ui/parts";
 import { countOf, keyNameOf, wordsOf } from "../ui/text";
 import { TokenExpiry } from "./expiry";
+import { Passkeys } from "./passkeys";
 import { ScopeTree } from "./scope-tree";
 import {
   BeginIdentityLink,
@@ -133,6 +134,19 @@ interface Left {
 export const makerOf = (maker: { kind: string | null; name: string; hasEnded: boolean } | null): string =>
   maker === null ? "" : `${maker.name || wordsOf(maker.kind ?? "key")}${maker.hasEnded ? " (ended)" : ""}`;
 
+const factors: Record<string, string> = {
+  PASSWORD: "Password",
+  AUTHENTICATOR: "Password and authenticator",
+  RECOVERY_CODE: "Password and recovery code",
+  PASSKEY: "Passkey",
+};
+
+/** How the user of a session signed in, and through which provider. */
+const signInOf = ({ factor, provider }: { factor: string | null; provider: string | null }): string =>
+  provider === null
+    ? (factors[factor ?? ""] ?? "")
+    : `${provider}${factor === "PROVIDER" ? ", with a second factor there" : ""}`;
+
 export function KeysView() {
   const keys = useData(Keys, {});
   const identities = keys.data?.userIdentities;
@@ -164,8 +178,8 @@ export function KeysView() {
             show: ({ scopes }) => <Labels of={scopes.filter((scope) => scope !== "all")} none="Everything" />,
           },
           { title: "Made by", show: ({ madeBy }) => makerOf(madeBy) },
-          { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-          { title: "From", show: ({ ip }) => ip },
+          { title: "Signed in with", show: signInOf },
+          { title: "Last used", show: ({ lastUsedAt, ip }) => <LastUse at={lastUsedAt} ip={ip} /> },
           { title: "Expires", show: ({ expiresAt }) => <Time at={expiresAt} /> },
           {
             title: "Actions",
@@ -192,6 +206,7 @@ export function KeysView() {
           },
         ]}
       />
+      {keys.data?.me.loginType === "PASSWORD" && <Passkeys />}
       {!!identities?.length && (
         <Identities
           rows={identities}

@@ -12,6 +12,7 @@ import { complain, say } from "../ui/notices";
 import { usePlace } from "../ui/place";
 import { Bulk, bulk, forAll, useSelection } from "../ui/selection";
 import { countOf, titleOf, wordsOf } from "../ui/text";
+import { OrganizationSecondFactors } from "./second-factors";
 import {
   AddMember,
   AssignableRoles,
@@ -186,6 +187,7 @@ export function OrganizationView({ id }: { id: string }) {
           ["Created", <Time key="created" at={organization.createdAt} />],
         ]}
       />
+      {may("update") && <OrganizationSecondFactors organization={id} />}
       {may("readMembers") && (
         <Panel
           title="Members"

@@ -2,7 +2,7 @@ import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { List } from "../ui/list";
-import { Heading, Label, Panel, Status, Time } from "../ui/parts";
+import { Heading, Label, Panel, Status, LastUse, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { titleOf, wordsOf } from "../ui/text";
 import { AnyExpiry } from "./expiry";
@@ -86,8 +86,7 @@ export function ScimKeysView() {
             title: "Organizations",
             show: ({ organizations: all }) => all.map(titleOf).join(", "),
           },
-          { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-          { title: "From", show: ({ lastUsedIp }) => lastUsedIp },
+          { title: "Last used", show: ({ lastUsedAt, lastUsedIp }) => <LastUse at={lastUsedAt} ip={lastUsedIp} /> },
           { title: "Expires", show: ({ expiresAt }) => <Time at={expiresAt} /> },
           {
             title: "Actions",

@@ -1,11 +1,10 @@
 import { useAllowed } from "../api/allowed";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
-import { type FieldSpec, parseJson } from "../ui/form";
+import type { FieldSpec } from "../ui/form";
 import { List } from "../ui/list";
 import { Heading, Status, Time } from "../ui/parts";
 import { countOf, titleOf, wordsOf } from "../ui/text";
-import { TryClaims } from "./claim-trials";
 import { useOrganizationOptions } from "./organization-choice";
 import {
   CreateIdentityProvider,
@@ -38,12 +37,6 @@ const stateOf = ({ isActive, isEnabled }: Provider) =>
     <Status name="NONE" label={isEnabled ? "Hidden by the settings of the server" : "Switched off"} />
   );
 
-/** Texts that are empty stand for absent ones. */
-const textOfMappings = (mappings: Provider["claimMappings"]) =>
-  mappings.length === 0 ? "" : JSON.stringify(mappings, (_, value: unknown) => (value === "" ? undefined : value), 2);
-
-const mappingsIn = (text: string): unknown => (text.trim() === "" ? [] : parseJson("claimMappings", text));
-
 export function SignInProvidersView() {
   const providers = useData(SignInProviders, {});
   const organizations = useOrganizationOptions();
@@ -67,18 +60,15 @@ export function SignInProvidersView() {
     { name: "followsEmail", label: "Accounts follow changes of email" },
     { name: "tenants" },
     { name: "hostedDomains" },
+    {
+      name: "factorMethods",
+      label: "Second factors there, by amr",
+      hint: "Values such as mfa or otp: a sign-in with one of them counts as one with a second factor.",
+    },
+    { name: "factorContexts", label: "Second factors there, by acr", hint: "The same for values of the claim acr." },
     { name: "subjectClaim" },
     { name: "scopes" },
-    {
-      name: "claimMappings",
-      label: "Claims that give groups and roles",
-      kind: "area",
-      hint: "A list in JSON: see docs/sign-in.md. Test the provider before the claims are applied.",
-      read: mappingsIn,
-    },
-    { name: "appliesClaims", label: "Sign-ins apply these claims" },
     { name: "checkInterval", label: "Time between checks of people" },
-    { name: "locksGroups", label: "Groups that it made are locked" },
     { name: "signsOut", label: "Sign-outs end the session there" },
     { name: "icon" },
     { name: "isEnabled", label: "People can sign in" },
@@ -100,6 +90,7 @@ export function SignInProvidersView() {
               `Redirect URI of ${identityProvider.name}, to register there`,
               identityProvider.redirectUrl,
             ]}
+            remains="Sign-ins fail until the provider knows it. Its form here shows it as well."
           />
         )}
       </Heading>
@@ -166,8 +157,14 @@ export function SignInProvidersView() {
                     done={({ testIdentityProvider: { url } }) => location.assign(url)}
                   />
                 )}
-                {may("update") && provider.claimMappings.length > 0 && !provider.appliesClaims && (
-                  <TryClaims provider={provider.name} />
+                {may("update") && provider.kind === "OIDC" && (
+                  <a
+                    class="button"
+                    href={`/sign-in-providers/${provider.id}/claims`}
+                    aria-label={`Claims ${provider.name}`}
+                  >
+                    Claims
+                  </a>
                 )}
                 {provider.source !== "STORED" && <span class="faint">declared by the server</span>}
                 {provider.source === "STORED" && may("update") && (
@@ -182,7 +179,6 @@ export function SignInProvidersView() {
                       values={{
                         ...provider,
                         organizations: provider.organizations.map(({ id }) => id),
-                        claimMappings: textOfMappings(provider.claimMappings),
                       }}
                       note={`Redirect URI: ${provider.redirectUrl}`}
                       prepare={withoutSecrets}

@@ -9,7 +9,7 @@ import { Failure } from "../ui/failure";
 import { HealthStatus } from "../ui/health";
 import type { Options } from "../ui/form";
 import { Choice, Filters, List, Search } from "../ui/list";
-import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, Time } from "../ui/parts";
+import { Empty, Facts, Heading, Labels, Loading, Panel, PersonLink, Share, Status, LastUse, Time } from "../ui/parts";
 import { usePlace } from "../ui/place";
 import { Bulk, bulk, useSelection } from "../ui/selection";
 import { amountOf, keyNameOf, wordsOf } from "../ui/text";
@@ -263,7 +263,7 @@ export function UserView({ id }: { id: string }) {
           <Action
             label="Remove second factor"
             title={`Remove the second factor of ${user.username}`}
-            confirm="For users who have lost their authenticator and their recovery codes. Sign-in takes the password alone then, all sessions of the user end, and the user is told."
+            confirm="For users who have lost their authenticator or passkeys, and their recovery codes. Sign-in takes the password alone then, all sessions of the user end, and the user is told."
             run={ResetSecondFactors}
             given={{ user: id }}
             submit="Remove"
@@ -398,8 +398,7 @@ export function UserView({ id }: { id: string }) {
               { title: "Name", show: (key) => <b>{keyNameOf(key)}</b> },
               { title: "Kind", show: ({ kind, isCurrent }) => (isCurrent ? "This session" : wordsOf(kind)) },
               { title: "Made by", show: ({ madeBy }) => makerOf(madeBy) },
-              { title: "Last used", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-              { title: "From", show: ({ ip }) => ip },
+              { title: "Last used", show: ({ lastUsedAt, ip }) => <LastUse at={lastUsedAt} ip={ip} /> },
               { title: "Expires", show: ({ expiresAt }) => <Time at={expiresAt} /> },
               {
                 title: "Actions",

@@ -153,8 +153,9 @@ If that was not you, tell your administrators.`,
     recipients: "The user of the account.",
     labels: ["account_name", "initiator"],
     actions: viewFactors,
-    title: "The authenticator of your account was removed",
-    body: `The authenticator and the recovery codes of your account **{{ labels.account_name }}** were removed${byInitiator}. Sign-in asks for the password alone.
+    title:
+      "The {% if data.isAuthenticator %}authenticator of your account was{% else %}passkeys of your account were{% endif %} removed",
+    body: `{% if data.isLeft %}The authenticator of your account **{{ labels.account_name }}** was removed${byInitiator}. Sign-in takes a passkey.{% else %}The {% if data.isAuthenticator %}authenticator{% if data.isPasskey %}, the passkeys,{% endif %}{% else %}passkeys{% endif %} and the recovery codes of your account **{{ labels.account_name }}** were removed${byInitiator}. Sign-in asks for the password alone.{% endif %}
 
 If you did not want that, tell your administrators.`,
   },
@@ -165,10 +166,46 @@ If you did not want that, tell your administrators.`,
     recipients: "The user of the account.",
     labels: ["account_name"],
     actions: viewFactors,
-    title: "A recovery code signed in to your account",
-    body: `A recovery code was used to sign in to your account **{{ labels.account_name }}**. It does not work again.
+    title: "A recovery code of your account was used",
+    body: `A recovery code of your account **{{ labels.account_name }}** was used, to sign in or to prove who you are. It does not work again.
 
 If that was not you, change your password and tell your administrators.`,
+  },
+  passkeyAdded: {
+    ...accountEvent,
+    id: "c1d8b0f2-2f0e-4a55-8a55-6f0f2d9e5a04",
+    name: "Passkey Added",
+    recipients: "The user of the account.",
+    labels: ["account_name", "passkey"],
+    actions: viewFactors,
+    title: "A passkey was added to your account",
+    body: `The passkey **{{ labels.passkey }}** was added to your account **{{ labels.account_name }}**. It can sign in to it.
+
+If that was not you, change your password, remove the passkey, and tell your administrators.`,
+  },
+  passkeyRemoved: {
+    ...accountEvent,
+    id: "c1d8b0f2-2f0e-4a55-8a55-6f0f2d9e5a05",
+    name: "Passkey Removed",
+    recipients: "The user of the account.",
+    labels: ["account_name", "passkey"],
+    actions: viewFactors,
+    title: "A passkey of your account was removed",
+    body: `The passkey **{{ labels.passkey }}** of your account **{{ labels.account_name }}** was removed. {% if data.isLeft %}Sign-in still asks for a second factor.{% else %}Sign-in asks for the password alone, and your recovery codes ended.{% endif %}
+
+If you did not want that, change your password and tell your administrators.`,
+  },
+  passkeyCopied: {
+    ...accountEvent,
+    id: "c1d8b0f2-2f0e-4a55-8a55-6f0f2d9e5a06",
+    name: "Passkey May Have Been Copied",
+    recipients: "The user of the account.",
+    labels: ["account_name", "passkey"],
+    actions: viewFactors,
+    title: "A passkey of your account may have been copied",
+    body: `The passkey **{{ labels.passkey }}** of your account **{{ labels.account_name }}** was used, but its count of uses did not grow. Another authenticator may hold a copy of it. It was not accepted.
+
+Remove the passkey, and tell your administrators.`,
   },
   malformedClaim: {
     ...accountEvent,

@@ -1,7 +1,7 @@
 import { noActions } from "./actions.js";
-import type { NotificationTemplate } from "./template.js";
+import type { PlainTemplate } from "./template.js";
 
-export const testTemplate: NotificationTemplate = {
+export const testTemplate: PlainTemplate = {
   id: "c425f63e-716a-4bf4-ae24-78348f706c3f",
   name: "Test Notification",
   group: "Notification Events",
@@ -16,7 +16,7 @@ export const testTemplate: NotificationTemplate = {
 };
 
 /** The only texts that users write: their Markdown is kept. */
-export const customTemplate: NotificationTemplate = {
+export const customTemplate: PlainTemplate = {
   id: "39b1e189-c857-4b0c-877a-511144c18516",
   name: "Custom Notification",
   group: "Custom Events",

@@ -37,6 +37,11 @@ export const templateNotifications = {
     name: "Report: Workspace Builds Failed",
     recipients: "Template administrators and administrators of the organization, once a week.",
     labels: ["template_display_name"],
+    event: {
+      type: "template.builds_failed",
+      when: "Builds of workspaces with a template failed in the last week.",
+      details: ["failed_builds", "total_builds"],
+    },
     title: "Failed builds of the template {{ labels.template_display_name }}",
     body: `In the last {{ data.report_frequency }}, {{ data.failed_builds }} of {{ data.total_builds }} builds of workspaces with the template **{{ labels.template_display_name }}** failed.
 {% for version in data.template_versions %}
@@ -48,6 +53,11 @@ export const templateNotifications = {
     id: "89d9745a-816e-4695-a17f-3d0a229e2b8d",
     name: "Prebuilt Workspace Resource Replaced",
     labels: ["workspace", "template", "version", "preset"],
+    event: {
+      type: "template.prebuild_replaced",
+      when: "Resources of a prebuilt workspace were replaced when it was claimed.",
+      details: ["workspace", "version", "preset"],
+    },
     title: "Prebuilt resources of {{ labels.template }} are not kept",
     body: `When the prebuilt workspace **{{ labels.workspace }}** was claimed, its resources differed from those that were prebuilt, and had to be created again. Users wait longer for such workspaces.
 
@@ -63,6 +73,11 @@ Resources are kept if none of their values depends on the name or the owner of t
     recipients:
       "Template administrators, administrators of the organization, and users who administer the template because it is shared with them or they created it; otherwise, the owners of the deployment. Once an hour for each version.",
     labels: ["template", "version", "preset", "reason"],
+    event: {
+      type: "template.prebuild_failed",
+      when: "A workspace could not be prebuilt. Once an hour for each version.",
+      details: ["version", "preset"],
+    },
     title: "Prebuilding {{ labels.preset }} of {{ labels.template }} failed",
     body: `A workspace could not be prebuilt for the preset **{{ labels.preset }}** of the template **{{ labels.template }}**, version **{{ labels.version }}**:
 
@@ -75,6 +90,11 @@ After three failures in a row, no more workspaces are prebuilt for the preset un
     id: "414d9331-c1fc-4761-b40c-d1f4702279eb",
     name: "Prebuild Failure Limit Reached",
     labels: ["template", "preset"],
+    event: {
+      type: "template.prebuilds_stopped",
+      when: "Workspaces are prebuilt no more for a preset, since that failed too often.",
+      details: ["preset"],
+    },
     title: "Prebuilding {{ labels.preset }} of {{ labels.template }} stopped",
     body: `Prebuilding workspaces for the preset **{{ labels.preset }}** of the template **{{ labels.template }}** failed too often and has stopped. It continues with the next version of the template.`,
   },

@@ -18,6 +18,7 @@ export const taskNotifications = {
     name: "Task Working",
     labels: ["task", "workspace"],
     isOffByDefault: true,
+    event: { type: "task.working", when: "A task works again.", details: ["workspace"] },
     title: "Task {{ labels.task }} is working",
     body: `The task **{{ labels.task }}**${workspace} is working again.`,
   },
@@ -27,6 +28,7 @@ export const taskNotifications = {
     name: "Task Idle",
     labels: ["task", "workspace"],
     isOffByDefault: true,
+    event: { type: "task.idle", when: "A task waits for input.", details: ["workspace"] },
     title: "Task {{ labels.task }} is waiting for input",
     body: `The task **{{ labels.task }}**${workspace} is waiting for your input.`,
   },
@@ -36,6 +38,7 @@ export const taskNotifications = {
     name: "Task Completed",
     labels: ["task", "workspace"],
     isOffByDefault: true,
+    event: { type: "task.completed", when: "A task is complete.", details: ["workspace"] },
     title: "Task {{ labels.task }} is complete",
     body: `The task **{{ labels.task }}**${workspace} is complete.`,
   },
@@ -45,6 +48,7 @@ export const taskNotifications = {
     name: "Task Failed",
     labels: ["task", "workspace"],
     isOffByDefault: true,
+    event: { type: "task.failed", when: "A task failed.", details: ["workspace"] },
     title: "Task {{ labels.task }} failed",
     body: `The task **{{ labels.task }}**${workspace} failed. See its log for the reason.`,
   },
@@ -54,6 +58,11 @@ export const taskNotifications = {
     name: "Task In Error",
     recipients: "The owner of the task, when a build or its program fails, or its machine is gone.",
     labels: ["task", "workspace", "reason"],
+    event: {
+      type: "task.in_error",
+      when: "A build of the workspace of a task failed, or its program, or its machine is gone.",
+      details: ["workspace"],
+    },
     title: "Task {{ labels.task }} is in error",
     body: `The task **{{ labels.task }}**${workspace} is in error:
 
@@ -65,6 +74,7 @@ export const taskNotifications = {
     name: "Task Does Not Start",
     recipients: "The owner of the task, once for each start that does not end in time.",
     labels: ["task", "workspace", "reason"],
+    event: { type: "task.does_not_start", when: "A task does not start in time.", details: ["workspace"] },
     title: "Task {{ labels.task }} does not start",
     body: `The task **{{ labels.task }}**${workspace} does not start:
 

@@ -32,6 +32,11 @@ Its files and everything else that ran in it are gone.`,
     name: "Workspace Autobuild Failed",
     recipients: owner,
     labels: ["name", "reason"],
+    event: {
+      type: "workspace.autobuild_failed",
+      when: "A build of a workspace failed that no user had requested.",
+      details: [],
+    },
     title: "Automatic build of workspace {{ labels.name }} failed",
     body: `The scheduled build of your workspace **{{ labels.name }}** failed:
 
@@ -46,6 +51,7 @@ The workspace may not be in the state that its schedule asks for. The log of the
     recipients: owner,
     labels: ["name", "deadline"],
     actions: keepRunning,
+    event: { type: "workspace.stops_soon", when: "A workspace stops by itself soon.", details: ["deadline"] },
     title: "Workspace {{ labels.name }} stops soon",
     body: `Your workspace **{{ labels.name }}** stops by itself on {{ labels.deadline | date: "%Y-%m-%d at %H:%M UTC" }}. Its files stay.
 
@@ -58,6 +64,11 @@ Use it, or keep it running for longer.`,
     recipients:
       "The owner of the workspace, once an agent has been gone for five minutes. Not for workspaces of tasks.",
     labels: ["name", "reason", "help"],
+    event: {
+      type: "workspace.unhealthy",
+      when: "An agent of a running workspace has been gone for five minutes.",
+      details: [],
+    },
     title: "Workspace {{ labels.name }} is unhealthy",
     body: `**{{ labels.name }}** does not work: {{ labels.reason }}
 
@@ -69,6 +80,11 @@ Use it, or keep it running for longer.`,
     name: "Workspace Share Ends Soon",
     recipients: "The owner of the workspace, and the user with whom it is shared, 14, 7, and 1 days before that ends.",
     labels: ["workspace", "owner", "sharee", "ends_at"],
+    event: {
+      type: "workspace.share_ends",
+      when: "A share of a workspace ends in 14, 7, or 1 days.",
+      details: ["sharee", "ends_at"],
+    },
     title: "A share of the workspace {{ labels.workspace }} ends soon",
     body: `The workspace **{{ labels.workspace }}** of **{{ labels.owner }}** is shared with **{{ labels.sharee }}** until ${endsAt}.
 
@@ -118,6 +134,11 @@ Files and programs of the former owner stay inside.`,
     name: "Workspace Marked for Deletion",
     recipients: owner,
     labels: ["name", "reason", "deleting_at"],
+    event: {
+      type: "workspace.marked_for_deletion",
+      when: "A dormant workspace will be deleted.",
+      details: ["deleting_at"],
+    },
     title: "Workspace {{ labels.name }} will be deleted",
     body: `Your workspace **{{ labels.name }}** will be deleted{% if labels.deleting_at %} on {{ labels.deleting_at | date: "%Y-%m-%d at %H:%M UTC" }}{% endif %}{% if labels.reason %}: {{ labels.reason }}{% endif %}.
 
@@ -143,6 +164,11 @@ The log of the build has the reason. If it is in the template, other workspaces 
     name: "Workspace Build Failed",
     recipients: "The owner of the workspace. Owners of tasks are told about the task instead.",
     labels: ["name", "transition", "reason", "initiator"],
+    event: {
+      type: "workspace.build_failed",
+      when: "A build of a workspace failed that a user had requested. Not for workspaces of tasks.",
+      details: ["transition", "initiator"],
+    },
     title: "Your workspace {{ labels.name }} failed to {{ labels.transition }}",
     body: `Your workspace **{{ labels.name }}** failed to {{ labels.transition }}, as **{{ labels.initiator }}** requested:
 
@@ -176,6 +202,7 @@ The log of the build says more.`,
     name: "Workspace Out Of Memory",
     recipients: owner,
     labels: ["workspace", "threshold"],
+    event: { type: "workspace.out_of_memory", when: "A workspace runs out of memory.", details: ["threshold"] },
     title: "Workspace {{ labels.workspace }} is low on memory",
     body: `Your workspace **{{ labels.workspace }}** uses more than {{ labels.threshold }} of its memory.
 
@@ -187,6 +214,7 @@ Close programs that you do not need, or the workspace may end some of them.`,
     name: "Workspace Out Of Disk",
     recipients: owner,
     labels: ["workspace"],
+    event: { type: "workspace.out_of_disk", when: "A workspace runs out of disk space.", details: [] },
     title: "Workspace {{ labels.workspace }} is low on disk space",
     body: `Your workspace **{{ labels.workspace }}** is running out of disk space:
 {% for volume in data.volumes %}

@@ -1,0 +1,2 @@
+export const parts: { first: string[]; rest: string[] };
+export function isOfRest(path: string): boolean;
