@@ -205,9 +205,11 @@ describe("the console has forms", () => {
     await c.asOwner("/groups");
     const { keyboard } = c.page;
     await open(c, "Create a group");
-    await keyboard.press("Escape");
-    await c.dialog().waitFor({ state: "detached" });
-    await open(c, "Create a group");
+    // Opened again by the next key, as fast as keys come.
+    for (let times = 0; times < 5; times++) {
+      await Promise.all([keyboard.press("Escape"), keyboard.press("Enter")]);
+      await c.page.locator("dialog:modal").waitFor();
+    }
     await c.field("Name").first().focus();
     await keyboard.type("half-way");
     await keyboard.press("Escape");

@@ -26,6 +26,9 @@ describe("the search of the console", () => {
     expect(await search.inputValue(), "a slash in a field is typed").to.equal("a/b");
     await page.keyboard.press("Control+k");
     await isFocused();
+    await Promise.all([page.keyboard.press("Escape"), page.keyboard.press("Control+k")]);
+    await page.keyboard.type("again");
+    expect(await box().inputValue()).to.equal("again");
     await page.keyboard.press("Escape");
     await dialog().waitFor({ state: "detached" });
     expect(await search.evaluate((it) => it.ownerDocument.activeElement === it)).to.equal(true);

@@ -139,7 +139,18 @@ export function Palette({ pages, onClose }: PaletteProps) {
   const optionId = (hit: Hit) => `${id}-${all.indexOf(hit)}`;
   const state = fault ?? (all.length > 0 ? "" : isLoading ? "Searching…" : "Nothing is found.");
   return (
-    <dialog ref={dialog} class="palette" aria-label="Search" closedby="any" onClose={onClose}>
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label="Search"
+      closedby="any"
+      // Browsers tell of it a frame later, and a key before that would open it for nothing.
+      onCancel={({ currentTarget }) => {
+        currentTarget.close();
+        onClose();
+      }}
+      onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
+    >
       <input
         type="text"
         role="combobox"

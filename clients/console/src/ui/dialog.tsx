@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext } from "preact";
-import { useCallback, useContext, useEffect, useLayoutEffect, useId, useRef, useState } from "preact/hooks";
+import { useCallback, useContext, useLayoutEffect, useId, useRef, useState } from "preact/hooks";
 import { useUnsaved } from "../api/session";
 
 interface DialogProps {
@@ -26,7 +26,8 @@ const openers: Array<readonly HTMLElement[]> = [];
  */
 function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // With the change of the document: a key that comes next is meant for what has the focus then.
+  useLayoutEffect(() => {
     const box = dialog.current!;
     const before = document.activeElement as HTMLElement;
     // A button that waits for the server has lost the focus.
@@ -48,11 +49,13 @@ export function Dialog({ title, children, onClose, loss }: DialogProps) {
   const [hasInput, setHasInput] = useState(false);
   const isFilled = loss ? loss.isPresent : hasInput;
   const [isAsking, setAsking] = useState(false);
-  /** The browser closes the dialog unless it is prevented; a second request goes back to what is filled in. */
-  const askFirst = (event: Event) => {
-    if (!isFilled || event.target !== event.currentTarget) return;
+  /** Closes in the same breath: browsers tell of it a frame later, and a key before that would open it for nothing. */
+  const cancel = (event: Event) => {
+    if (event.target !== event.currentTarget) return;
     event.preventDefault();
-    setAsking((before) => !before);
+    // A second request goes back to what is filled in.
+    if (isFilled) setAsking((before) => !before);
+    else onClose();
   };
   return (
     <dialog
@@ -61,7 +64,7 @@ export function Dialog({ title, children, onClose, loss }: DialogProps) {
       // Not as it goes away.
       onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
       onInput={() => setHasInput(true)}
-      onCancel={askFirst}
+      onCancel={cancel}
       // Browsers may close it at the second Escape without a word.
       onKeyDown={(event) => {
         if (event.key !== "Escape" || event.isComposing || !isFilled) return;
