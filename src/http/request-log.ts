@@ -30,7 +30,9 @@ export interface RequestObserver {
 }
 
 /** The routes of probes, which are logged at `debug`. */
-export const probeRoutes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+const probeRoutes = ["/healthz", "/readyz", "/metrics"] as const;
+export type ProbeRoute = (typeof probeRoutes)[number];
+export const isProbe = (route: string) => (probeRoutes as readonly string[]).includes(route);
 
 /**
  * Logs a line for each request: patterns, ids, names, and numbers only, no path, query, header, or body. Failed requests
@@ -53,7 +55,7 @@ export class RequestLog implements RequestObserver {
     const { id: requestId, actorId, operation, errorCodes: errors } = details;
     const ms = roundToTenths(milliseconds);
     const fields = { requestId, method, route, status, ms, actorId, operation: operation?.name, errors };
-    if (probeRoutes.has(route)) this.#log.debug(fields, "request");
+    if (isProbe(route)) this.#log.debug(fields, "request");
     else this.#log.info(fields, "request");
   }
 

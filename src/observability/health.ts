@@ -5,6 +5,7 @@ import type { Services } from "../domain/kernel/context.js";
 import { localNames } from "../infrastructure/http.js";
 import { methodNotAllowed, routeNotFound, TransportError } from "../http/errors.js";
 import type { Http, Middleware } from "../http/exchange.js";
+import type { ProbeRoute } from "../http/request-log.js";
 import { isWithin, loopback } from "../http/request-details.js";
 import type { Metrics } from "./metrics.js";
 
@@ -102,11 +103,12 @@ export function health(
     return (!isForwarded && isLocal) || isWithin(http.state.details.ip ?? "", config.metricsAllow);
   }
 
-  const probes = new Map<string, (http: Http) => void | Promise<void>>([
-    ["/healthz", (http) => void (http.body = { status: "ok" })],
-    ["/readyz", respondReady],
-    ["/metrics", respondMetrics],
-  ]);
+  const responses: Record<ProbeRoute, (http: Http) => void | Promise<void>> = {
+    "/healthz": (http) => void (http.body = { status: "ok" }),
+    "/readyz": respondReady,
+    "/metrics": respondMetrics,
+  };
+  const probes = new Map(Object.entries(responses));
   // All other requests pass here: a router would cost them more than a look at their path.
   return (http, next) => {
     const probe = probes.get(http.path);

@@ -12,14 +12,15 @@ const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 export default class Reporter extends Spec {
   epilogue() {
     super.epilogue();
-    const commands = this.failures.map((test) => {
+    const all = this.failures.map((test) => {
       const file = relative(process.cwd(), test.file ?? "");
       // Hooks have no title of their own by which they could be selected.
       const selected =
         test.type === "hook" || / hook (for|in) "/.test(test.title) ? "" : ` -f ${quoted(test.fullTitle())}`;
       return `  npx mocha ${file}${selected}`;
     });
-    if (commands.length > 0) Base.consoleLog(`To run each failure alone:\n${[...new Set(commands)].join("\n")}\n`);
+    const commands = [...new Set(all)];
+    if (commands.length > 0) Base.consoleLog(`To run each failure alone:\n${commands.join("\n")}\n`);
     const { passes, failures } = this.stats;
     const totals = process.env.STEWARD_TEST_TOTALS;
     if (!totals) return Base.consoleLog("%d passed, %d failed", passes, failures);

@@ -144,7 +144,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
       class="palette"
       aria-label="Search"
       closedby="any"
-      // Browsers tell of it a frame later, and a key before that would open it for nothing.
+      // Browsers report it a frame later, and a key before that would open it for nothing.
       onCancel={({ currentTarget }) => {
         currentTarget.close();
         onClose();

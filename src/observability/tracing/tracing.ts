@@ -28,7 +28,7 @@ import {
 import type { Logger } from "pino";
 import type { OperationDetails } from "../../domain/kernel/request.js";
 import type { Http } from "../../http/exchange.js";
-import { probeRoutes } from "../../http/request-log.js";
+import { isProbe } from "../../http/request-log.js";
 import { version } from "../../runtime/program-files.js";
 import type { Exporter } from "./settings.js";
 
@@ -131,7 +131,7 @@ const propagator = new W3CTraceContextPropagator();
 const requests: Source<{ http: Http }> = {
   channel: "steward.request",
   begin: ({ http: { method, path, headers } }) =>
-    probeRoutes.has(path)
+    isProbe(path)
       ? undefined
       : {
           name: method,

@@ -49,7 +49,7 @@ export function Dialog({ title, children, onClose, loss }: DialogProps) {
   const [hasInput, setHasInput] = useState(false);
   const isFilled = loss ? loss.isPresent : hasInput;
   const [isAsking, setAsking] = useState(false);
-  /** Closes in the same breath: browsers tell of it a frame later, and a key before that would open it for nothing. */
+  /** Closes in the same breath: browsers report it a frame later, and a key before that would open it for nothing. */
   const cancel = (event: Event) => {
     if (event.target !== event.currentTarget) return;
     event.preventDefault();
