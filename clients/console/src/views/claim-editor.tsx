@@ -5,7 +5,7 @@ import type { Options } from "../ui/form";
 import { wordsOf } from "../ui/text";
 import { type ClaimDraft, type GrantDraft, newClaim, newGrant } from "./claim-drafts";
 import { GroupChoice, type KnownGroups } from "./claim-groups";
-import type { RoleName } from "./provider-claims.gql";
+import { organizationRoles, siteRoles } from "./role-names";
 
 /** Finds what the server says of a field, by its path, and of what is within it. */
 export type FaultOf = (path: string) => string | undefined;
@@ -177,15 +177,6 @@ function ClaimCard({ claim, path, names, isNew, onChange, onRemove, ...around }:
     </fieldset>
   );
 }
-
-const siteRoles: readonly RoleName[] = ["OWNER", "USER_ADMIN", "TEMPLATE_ADMIN", "AUDITOR"];
-
-const organizationRoles: readonly RoleName[] = [
-  "ORGANIZATION_ADMIN",
-  "ORGANIZATION_USER_ADMIN",
-  "ORGANIZATION_TEMPLATE_ADMIN",
-  "ORGANIZATION_AUDITOR",
-];
 
 interface RuleCardProps extends Surroundings {
   rule: GrantDraft;

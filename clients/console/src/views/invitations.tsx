@@ -19,14 +19,8 @@ import {
   type RoleName,
 } from "./invitations.gql";
 import { useOrganizationOptions } from "./organization-choice";
+import { organizationRoles, siteRoles } from "./role-names";
 
-const siteRoles: readonly RoleName[] = ["OWNER", "USER_ADMIN", "TEMPLATE_ADMIN", "AUDITOR"];
-const organizationRoles: readonly RoleName[] = [
-  "ORGANIZATION_ADMIN",
-  "ORGANIZATION_USER_ADMIN",
-  "ORGANIZATION_TEMPLATE_ADMIN",
-  "ORGANIZATION_AUDITOR",
-];
 const statuses: readonly InvitationStatus[] = ["OPEN", "ACCEPTED", "REVOKED", "EXPIRED"];
 
 /** Those of the names that the caller may assign, as options. */

@@ -17,13 +17,7 @@ import {
   RolesThere,
   SetRolesThere,
 } from "./user-access.gql";
-
-const organizationRoles: readonly RoleName[] = [
-  "ORGANIZATION_ADMIN",
-  "ORGANIZATION_USER_ADMIN",
-  "ORGANIZATION_TEMPLATE_ADMIN",
-  "ORGANIZATION_AUDITOR",
-];
+import { organizationRoles } from "./role-names";
 
 /** `ORGANIZATION_USER_ADMIN` → "User admin". */
 const roleThere = (name: string): string => wordsOf(name.replace(/^ORGANIZATION_/, ""));

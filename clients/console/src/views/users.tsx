@@ -35,8 +35,8 @@ import {
   UserShares,
   type UserStatus,
 } from "./users.gql";
+import { siteRoles } from "./role-names";
 
-const siteRoles: readonly RoleName[] = ["OWNER", "USER_ADMIN", "TEMPLATE_ADMIN", "AUDITOR"];
 const siteRoleOptions = siteRoles.map((name) => [name, wordsOf(name)] as const);
 
 const siteRoleChoices: Options = [
