@@ -75,14 +75,21 @@ export const table = (rows: readonly Row[]): string =>
     rows.map((row) => columns.map(([, cell]) => cell(row) ?? "")),
   );
 
-/** The day, the commit that is measured, with `-dirty` if files differ from it, and the machine. */
+const git = (...words: string[]) => spawnSync("git", words, { cwd: import.meta.dirname, encoding: "utf8" });
+
+/** The commit that is measured, with `-dirty` if files differ from it, other than the results of benches that ran before. */
+function commitOfRun(): string {
+  const isChanged = git("diff", "--quiet", "HEAD", "--", ":/", ":!results").status === 1;
+  const commit = git("rev-parse", "--short=8", "HEAD").stdout?.trim() || "unknown";
+  return isChanged ? `${commit}-dirty` : commit;
+}
+
+/** The day, the commit, and the machine. */
 export function circumstances({ postgresVersion }: Run): string {
-  const words = ["describe", "--always", "--dirty", "--match="];
-  const { stdout } = spawnSync("git", words, { cwd: import.meta.dirname, encoding: "utf8" });
   const memory = `${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
   return [
     new Date().toISOString().slice(0, 10),
-    `commit ${stdout?.trim() || "unknown"}`,
+    `commit ${commitOfRun()}`,
     `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${memory}`,
     `${type()} ${release()}`,
     `Node ${process.versions.node}`,

@@ -183,6 +183,14 @@ const credentials = (size: Size) => `
     (select id from encryption_keys limit 1), 32
   from generate_series(0, ${size.secrets - 1}) n;`;
 
+/**
+ * Which workspaces run: those that cases name, and three in ten of the others. One in fifty, all of which run, has an agent
+ * that never connected; other agents stay connected.
+ */
+const runs = "(n < 200 or n % 10 < 3)";
+const transition = `case when ${runs} then 'start' else 'stop' end`;
+const isConnected = "n % 50 <> 0";
+
 const workspaces = ({ users: userCount, workspaces: count }: Size) => `
   insert into template_documents (id, organization_id, sha256, content, created_at)
   values (${sqlId("a", "0")}, ${defaultOrganization}, '', '{"schema":"steward.template/1","provisioner":"echo","variables":[],"parameters":[],"presets":[],"resources":[]}', now());
@@ -192,10 +200,11 @@ const workspaces = ({ users: userCount, workspaces: count }: Size) => `
   values (${sqlId("a", "2")}, now(), now(), ${sqlId("a", "1")}, 'v1', ${sqlId("a", "0")}, ${sqlId("1", `${users.member}`)},
     ${sqlId("a", "3")}, true);
   insert into workspaces (id, created_at, updated_at, organization_id, owner_id, name, template_id, latest_build_id,
-    latest_transition, latest_status)
+    latest_transition, latest_status, loss_noticed_at)
   select ${sqlId("5", "n")}, now(), now(), ${defaultOrganization},
     ${sqlId("1", `case when n < 10 then ${users.member} else ${ordinary} + n % ${userCount - ordinary} end`)}, 'box-' || n,
-    ${sqlId("a", "1")}, ${sqlId("b", "n")}, 'start', 'running'
+    ${sqlId("a", "1")}, ${sqlId("b", "n")},
+    ${transition}, case when ${runs} then 'running' else 'stopped' end, now()
   from generate_series(0, ${count - 1}) n;
   insert into provisioner_jobs (id, created_at, organization_id, type, status, provisioner, tags, initiator_id, document_id,
     workspace_build_id, started_at, completed_at)
@@ -204,14 +213,18 @@ const workspaces = ({ users: userCount, workspaces: count }: Size) => `
   from generate_series(0, ${count - 1}) n join workspaces w on w.id = ${sqlId("5", "n")};
   insert into workspace_builds (id, created_at, updated_at, workspace_id, build_number, version_id, transition, reason,
     initiator_id, job_id, parameters)
-  select w.latest_build_id, now(), now(), w.id, 1, ${sqlId("a", "2")}, 'start', 'initiator', w.owner_id,
+  select w.latest_build_id, now(), now(), w.id, 1, ${sqlId("a", "2")}, w.latest_transition, 'initiator', w.owner_id,
     ${sqlId("c", "n")}, '{}'
   from generate_series(0, ${count - 1}) n join workspaces w on w.id = ${sqlId("5", "n")};
   insert into workspace_resources (id, created_at, job_id, transition, position, name, metadata)
-  select ${sqlId("d", "n")}, now(), ${sqlId("c", "n")}, 'start', 0, 'box', '[]' from generate_series(0, ${count - 1}) n;
-  insert into workspace_agents (id, created_at, updated_at, workspace_id, build_id, resource_id, name, token_hash)
+  select ${sqlId("d", "n")}, now(), ${sqlId("c", "n")}, ${transition}, 0, 'box', '[]'
+  from generate_series(0, ${count - 1}) n;
+  insert into workspace_agents (id, created_at, updated_at, workspace_id, build_id, resource_id, name, token_hash,
+    token_ended_at, lifecycle, first_connected_at, last_connected_at)
   select ${sqlId("8", "n")}, now(), now(), ${sqlId("5", "n")}, ${sqlId("b", "n")}, ${sqlId("d", "n")}, 'main',
-    decode(md5(n::text), 'hex')
+    decode(md5(n::text), 'hex'), case when not ${runs} then now() end,
+    case when not (${isConnected}) then 'created' when ${runs} then 'ready' else 'off' end,
+    case when ${isConnected} then now() end, case when ${isConnected} then now() + interval '1 year' end
   from generate_series(0, ${count - 1}) n;
   insert into workspace_apps (id, created_at, updated_at, agent_id, slug, url)
   select ${sqlId("f", "n")}, now(), now(), ${sqlId("8", "n")}, 'code', 'http://127.0.0.1:8080'

@@ -142,7 +142,7 @@ const values: Readonly<Record<string, readonly unknown[] | null>> = {
 
   // Of enums with many values: a usual and a rare one.
   AuditAction: ["UPDATE", "REVOKE"],
-  AgentStatus: ["TIMEOUT"],
+  AgentStatus: ["CONNECTED", "TIMEOUT"],
   NotificationMessageState: ["SENT", "PENDING"],
   ProvisionerJobStatus: [["SUCCEEDED"], ["PENDING"]],
   RoleName: ["AUDITOR", "ORGANIZATION_AUDITOR"],
