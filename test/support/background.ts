@@ -122,9 +122,9 @@ export const checkHealth = ({ services }: Pick<App, "services">): Promise<void> 
 /** Encrypts all values with the current key, as the command does. */
 export const rotate = ({ services }: App) => rotateEncryption(services, () => {});
 
-/** Makes the prebuilt workspaces that are missing, and deletes the surplus, on a replica. */
-export async function prebuild(app: App): Promise<void> {
-  await reconcilePrebuilds(app.services);
+/** Makes the prebuilt workspaces that are missing, and deletes the surplus, on a replica, until it is told to stop. */
+export async function prebuild(app: App, stopping?: AbortSignal): Promise<void> {
+  await reconcilePrebuilds(app.services, stopping);
   for (const table of ["template_presets", "workspaces"]) await othersEnd(app, table);
 }
 

@@ -1,16 +1,22 @@
 // A proxy in front of Postgres that cuts the connection before a chosen statement: a real loss at an exact place.
 import { connect, createServer, type Socket } from "node:net";
 
+/** The commit of a transaction in which this text was sent. Background tasks commit as well. */
+export interface CommitOf {
+  commitOf: string;
+}
+
 export interface CutOff {
   /** URL of the database through the proxy. */
   url: string;
   /** Cuts the connection that sends the n-th statement from now on, counted from 1, before the statement arrives. */
   cutBefore(statement: number): void;
   /**
-   * Cuts the connection that sends the n-th statement from now on, or the next commit, once Postgres has responded: the
-   * response is lost. `outage` is for how many milliseconds new connections then fail.
+   * Cuts the connection that sends the n-th statement from now on, or the commit of a transaction in which a text was sent,
+   * once Postgres has responded: the response is lost. In an outage, of so many milliseconds, all other connections are lost
+   * at that moment as well, and new ones fail.
    */
-  loseResponseTo(statement: number | "commit", outage?: number): void;
+  loseResponseTo(statement: number | CommitOf, outage?: number): void;
   /** Lets all statements pass again. Returns whether a connection was cut since `cutBefore`. */
   disarm(): boolean;
   /** From now on, nothing passes on any connection, and none is closed: the network loses all packets. */
@@ -32,7 +38,7 @@ const runs = new Set(["Q", "E"]);
 export async function cutOff(databaseUrl: string): Promise<CutOff> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  let left: number | "commit" | undefined;
+  let left: number | CommitOf | undefined;
   let isResponseLost = false;
   let outage = 0;
   let failUntil = 0;
@@ -40,11 +46,18 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
   let isSwallowing = false;
   const dead = new WeakSet<Socket>();
 
-  /** Whether this message is the one to cut at. */
-  const cuts = (message: Buffer) => {
-    const type = String.fromCharCode(message[0]!);
-    if (left === undefined || !runs.has(type)) return false;
-    if (left === "commit" ? !message.includes("commit\0") : --left > 0) return false;
+  /** Transactions in which the text was sent, by their connections. */
+  const named = new WeakSet<Socket>();
+
+  /** Whether this message of a connection is the one to cut at. */
+  const cuts = (message: Buffer, client: Socket) => {
+    if (left === undefined) return false;
+    if (typeof left === "object") {
+      if (message.includes("begin")) named.delete(client);
+      if (message.includes(left.commitOf)) named.add(client);
+    }
+    if (!runs.has(String.fromCharCode(message[0]!))) return false;
+    if (typeof left === "object" ? !named.has(client) || !message.includes("commit\0") : --left > 0) return false;
     left = undefined;
     return (wasCut = true);
   };
@@ -85,8 +98,9 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
         if (waiting.length < header) return;
         const length = start + waiting.readUInt32BE(start);
         if (waiting.length < length) return;
-        if (isStarted && cuts(waiting.subarray(0, length))) {
+        if (isStarted && cuts(waiting.subarray(0, length), client)) {
           failUntil = performance.now() + outage;
+          if (outage > 0) for (const each of sockets) if (each !== client && each !== postgres) each.destroy();
           if (!isResponseLost) return end();
           losesResponse = true;
         }

@@ -18,6 +18,20 @@ export async function countWaiting(database: Database): Promise<number> {
   return rowCount!;
 }
 
+/**
+ * Changes rows that jobs of a running server change at the same time, in another order. Does it again if Postgres ended a
+ * deadlock by ending the statement.
+ */
+export async function changeBesideJobs({ services }: App, statement: string, values: unknown[] = []): Promise<void> {
+  for (;;)
+    try {
+      await services.database.pool.query(statement, values);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== "40P01") throw error;
+    }
+}
+
 /** Waits until no request holds a connection of a server. */
 export async function connectionsReturned({ services }: App): Promise<void> {
   const { pool } = services.database;

@@ -4,9 +4,15 @@ import { subscribe, tracingChannel } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
 import type { App } from "./app.js";
 
+/** A statement, and the rows that it returned, once it has ended. */
+interface Sent {
+  text: string;
+  result?: unknown[];
+}
+
 /** The statements sent so far by the work to which the current asynchronous context belongs. */
 interface Collecting {
-  texts: string[];
+  statements: Sent[];
   /** Whether statements that load a credential are among them. */
   withCallers: boolean;
   isOver: boolean;
@@ -23,32 +29,48 @@ subscribe("http.server.request.start", (message) => {
 });
 
 /** The channel on which the program publishes each of its statements. */
-const sent = tracingChannel<unknown, { text: string; result?: unknown[] }>("steward.statement");
+const sent = tracingChannel<unknown, Sent>("steward.statement");
 
 /** Matches statements that load a credential and what it allows. */
 const authenticating = /"k"\."parent_id"|"token_hash" = any\(\$1::bytea\[\]\)/;
 
 sent.start.subscribe((message) => {
-  const { text } = message as { text: string };
+  const statement = message as Sent;
   const work = collecting.getStore();
-  if (work && !work.isOver && (work.withCallers || !authenticating.test(text))) work.texts.push(text);
+  if (!work || work.isOver) return;
+  if (work.withCallers || !authenticating.test(statement.text)) work.statements.push(statement);
 });
 
 /**
  * Returns the statements sent by `work` and by the requests that it makes, except in the background, and except those
  * that check a credential, which are sent at most once a second per credential.
  */
-export const statementsOf = (work: () => Promise<unknown>): Promise<string[]> => collect(work, false);
+export const statementsOf = async (work: () => Promise<unknown>): Promise<string[]> =>
+  textsOf(await collect(work, { withCallers: false }));
 
 /** Like `statementsOf`, with those that check a credential. */
-export const allStatementsOf = (work: () => Promise<unknown>): Promise<string[]> => collect(work, true);
+export const allStatementsOf = async (work: () => Promise<unknown>): Promise<string[]> =>
+  textsOf(await collect(work, { withCallers: true }));
 
-async function collect(work: () => Promise<unknown>, withCallers: boolean): Promise<string[]> {
-  running = { texts: [], withCallers };
-  const { texts } = running;
+const locking = /\bfor (no key )?update\b|\bfor (key )?share\b|advisory_xact_lock/;
+
+/** Like `allStatementsOf`, only those that lock existing rows or take advisory locks. */
+export async function locksOf(work: () => Promise<unknown>): Promise<string[]> {
+  const statements = await collect(work, { withCallers: true });
+  return textsOf(statements.filter(({ text, result = [] }) => locking.test(text) && result.length > 0));
+}
+
+const textsOf = (statements: Sent[]): string[] => statements.map(({ text }) => text);
+
+async function collect(
+  work: () => Promise<unknown>,
+  { withCallers }: Pick<Collecting, "withCallers">,
+): Promise<Sent[]> {
+  running = { statements: [], withCallers };
+  const { statements } = running;
   try {
     await collecting.run({ ...running, isOver: false }, work);
-    return texts;
+    return statements;
   } finally {
     running = undefined;
   }
@@ -56,24 +78,3 @@ async function collect(work: () => Promise<unknown>, withCallers: boolean): Prom
 
 /** The number of statements that a server has executed, those of background jobs included. */
 export const executedBy = ({ services }: App): number => services.database.counts.executed;
-
-const locking = /\bfor (no key )?update\b|\bfor (key )?share\b|advisory_xact_lock/;
-
-/** Queues, and the numbering of audit events. */
-const background = /skip locked|steward\.audit_numbers/;
-
-/** Returns the statements sent during `work` that lock existing rows or take advisory locks, without background work. */
-export async function locksOf(work: () => Promise<unknown>): Promise<string[]> {
-  const locks: string[] = [];
-  const onRows = (message: unknown) => {
-    const { text, result = [] } = message as { text: string; result?: unknown[] };
-    if (locking.test(text) && !background.test(text) && result.length > 0) locks.push(text);
-  };
-  sent.asyncEnd.subscribe(onRows);
-  try {
-    await work();
-    return locks;
-  } finally {
-    sent.asyncEnd.unsubscribe(onRows);
-  }
-}

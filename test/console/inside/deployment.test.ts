@@ -5,7 +5,9 @@ import { expect } from "chai";
 import type { Locator } from "playwright-core";
 import { consoleTests, echoDocument } from "../../support/console.js";
 import { newId } from "../../support/ids.js";
+import { customTemplateId } from "../../support/inbox.js";
 import { trusting, Vendor } from "../../support/licensing.js";
+import { changeBesideJobs } from "../../support/locks.js";
 import { serve } from "../../support/provisioners.js";
 import { makeScimKey, ScimClient } from "../../support/scim.js";
 import { eventually } from "../../support/watchers.js";
@@ -301,12 +303,15 @@ describe("the console shows the deployment", () => {
 
   it("deliveries that failed, which are sent again or discarded", async () => {
     const { world, asOwner, fill, row, button, notice } = console();
-    const { pool } = world.app.services.database;
+    const smtp = { host: "127.0.0.1", port: 9, from: "steward@example.com" };
+    await change("updateNotificationTransports", "UpdateNotificationTransportsInput", { smtp });
+    const byMail = { template: customTemplateId, method: "SMTP" };
+    await change("updateNotificationTemplateMethod", "UpdateNotificationTemplateMethodInput", byMail);
     await change("sendCustomNotification", "SendCustomNotificationInput", { content: { title: "Late", message: "x" } });
-    // An attempt that is under way, at a server that does not exist, stores its result no more.
+    // An attempt that is under way, at a port where no server listens, stores its result no more.
     const failed = `update notification_messages set state = 'permanent_failure', finished_at = now(), lease_token = null
       where user_id = $1`;
-    const settle = () => pool.query(failed, [world.owner.id]);
+    const settle = () => changeBesideJobs(world.app, failed, [world.owner.id]);
     await settle();
     await asOwner("/deliveries?state=PERMANENT_FAILURE");
     await row("Custom Notification").first().waitFor();
@@ -480,7 +485,7 @@ describe("the console shows the deployment", () => {
     try {
       // Attempts that are under way store their results no more.
       await pool.query("delete from account_notices");
-      await pool.query("delete from notification_messages");
+      await changeBesideJobs(world.app, "delete from notification_messages");
       await asOwner("/");
       await tile("Undelivered").getByText("No notification waits or was given up").waitFor();
       await tile("Failed workspaces").getByText("No latest build failed").waitFor();
@@ -489,9 +494,10 @@ describe("the console shows the deployment", () => {
       await pool.query(`update notification_messages set state = 'permanent_failure', finished_at = now(), lease_token = null
         where id = (select min(id::text)::uuid from notification_messages)`);
       // As one by email, which the pause stops.
-      await pool.query(`update notification_messages set state = 'pending', method = 'smtp', finished_at = null,
+      const waiting = `update notification_messages set state = 'pending', method = 'smtp', finished_at = null,
         lease_token = null
-        where state <> 'permanent_failure'`);
+        where state <> 'permanent_failure'`;
+      await changeBesideJobs(world.app, waiting);
       // Owners are also told of other things that the tests before have done.
       const { rows } = await pool.query<{ state: string }>("select state from notification_messages");
       const countOf = (wanted: string) => rows.filter(({ state }) => state === wanted).length;

@@ -18,6 +18,7 @@ import {
   start,
   stop,
 } from "../../support/builds.js";
+import { changeBesideJobs } from "../../support/locks.js";
 import { codeIn, type Letter, Mailbox } from "../../support/mailbox.js";
 import { EventReceiver, makeEndpoint, readEndpoint, toThisMachine } from "../../support/event-receiver.js";
 import { ForgingProvider } from "../../support/forging-provider.js";
@@ -786,8 +787,11 @@ Others may be affected as well. Claims that are too large can often be limited a
 
   it("about a state of a task is sent once a minute, by mail and in the inbox", async () => {
     // As if no mail had been sent within ten minutes, which these would wait for.
-    await query("update notification_messages set state = 'discarded', finished_at = now() where state = 'pending'");
-    await query("update notification_messages set created_at = created_at - interval '1 hour'");
+    for (const statement of [
+      "update notification_messages set state = 'discarded', finished_at = now() where state = 'pending'",
+      "update notification_messages set created_at = created_at - interval '1 hour'",
+    ])
+      await changeBesideJobs(w.app, statement);
     const { task, token } = await stage.active(ada!);
     // The minutes are those of the server, whose clock may be a moment behind.
     const [{ length }, began] = [mailbox.letters, Date.now() - 1_000];

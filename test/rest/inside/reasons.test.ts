@@ -16,6 +16,7 @@ import {
   stop,
   templateOf,
 } from "../../support/builds.js";
+import { changeBesideJobs } from "../../support/locks.js";
 import { type TaskStage, withTasks } from "../../support/tasks.js";
 import { endImport, makeTemplate } from "../../support/templates.js";
 import { watch } from "../../support/agents.js";
@@ -413,7 +414,8 @@ describe("the reason of a failure", () => {
       expect((await told())[0]!.content).to.include("**v1**:\n\nNo machine is free.\n\n");
       await fail("Another reason.");
       expect(await told(), "once an hour").to.have.length(1);
-      await sql(
+      await changeBesideJobs(
+        the().app,
         "update notification_messages set dedupe_key = dedupe_key || ', long ago' where dedupe_key like '% 20%'",
       );
       await fail("A third reason.");
