@@ -64,7 +64,8 @@ interface Job {
   every: number;
   /** Milliseconds from the start of the server to the first run. Default: `every`. */
   first?: number;
-  run: (services: Services) => Promise<void>;
+  /** `stopping` says that the server shuts down: a run that does one thing after the other leaves the rest to the next one. */
+  run: (services: Services, stopping: AbortSignal) => Promise<void>;
 }
 
 const jobs: readonly Job[] = [
@@ -151,7 +152,7 @@ async function repeat(
   // Jitter spreads replicas that start together.
   for (let period = first; await pause(period * (0.5 + Math.random()), signal); period = every) {
     try {
-      await run(services);
+      await run(services, signal);
     } catch (error) {
       if (performance.now() < quietUntil) continue;
       quietUntil = performance.now() + minute;

@@ -129,6 +129,11 @@ export const ProvisionerJobSchema = defineEntity({
       expression:
         "create index provisioner_jobs_failed_index on provisioner_jobs (organization_id, created_at, id) where status in ('failed', 'canceled')",
     },
+    {
+      name: "provisioner_jobs_type_index",
+      expression:
+        "create index provisioner_jobs_type_index on provisioner_jobs (organization_id, type, created_at, id) where workspace_build_id is null",
+    },
   ],
   properties: {
     id: p.uuid().primary(),

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { prebuild } from "../support/background.js";
 import { doBuild, endBuild } from "../support/builds.js";
 import { echo, endImport, makeTemplate } from "../support/templates.js";
+import { eventually } from "../support/watchers.js";
 import { type Person, type World, world } from "../support/world.js";
 
 const path = "/api/v2/prebuilds/settings";
@@ -205,6 +206,20 @@ describe("prebuilt workspaces", () => {
     const other = await createFrom(ada!, id, presetId, [{ name: "zone", value: "b" }]);
     expect(after.map((each) => each.id)).to.not.include(other.id);
     expect((await workspacesOf(id)).filter(({ owner: by }) => by === "prebuilds")).to.have.length(2);
+  });
+
+  it("are not made on by a server that shuts down", async () => {
+    const names = Array.from({ length: 50 }, (_, nr) => `preset-${nr}`);
+    const presets = names.map((name) => ({ name, parameters: {}, prebuilds: { instances: 1 } }));
+    const { id } = await makeTemplate(the(), { document: { ...documentWith({ instances: 1 }), presets } });
+    const stopping = new AbortController();
+    const run = prebuild(the().app, stopping.signal);
+    await eventually(async () => (await workspacesOf(id)).length > 0, "the first one is made");
+    stopping.abort();
+    await run;
+    expect(await workspacesOf(id)).to.have.length.below(names.length);
+    await reconcile();
+    expect(await workspacesOf(id)).to.have.length(names.length);
   });
 
   const createPlain = `mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) {

@@ -10,6 +10,9 @@ import { type Person, sharedWorld } from "../support/world.js";
 
 const selected = "health { state healthy reason since help }";
 
+/** How many tasks the job finds at a time. */
+const batchSize = 50;
+
 const shared = sharedWorld();
 
 describe("the health of a workspace", () => {
@@ -224,5 +227,21 @@ describe("the health of a task", () => {
     });
     expect(health.help).to.contain("Start it again");
     expect(await listed(true)).to.include(task.id);
+  });
+
+  it("is told to an owner, although many others are suspended", async () => {
+    const bob = await w().user("bob");
+    for (let nr = 0; nr <= batchSize; nr++) await stage.create(bob);
+    const { name } = await stage.create(ada);
+    await letPass(w(), "provisioner_jobs", {}, "20 min", ["created_at"]);
+    const query = "{ tasks(filter: { unhealthy: true }) { totalCount } }";
+    expect((await w().as(bob).graphql(query)).tasks.totalCount).to.be.at.least(batchSize);
+    await w()
+      .as(w().owner)
+      .graphql(`mutation($user: String!) { suspendUser(input: { user: $user }) { user { status } } }`, {
+        user: bob.id,
+      });
+    await runJob(w().app, "slowStarts");
+    expect((await told()).map(({ title }) => title)).to.include(`Task ${name} does not start`);
   });
 });

@@ -85,6 +85,7 @@ const messageList = defineList(messages, {
     after: (eb, start: string) => eb("m.createdAt", ">=", start),
     before: (eb, end: string) => eb("m.createdAt", "<=", end),
   },
+  planned: ["state"],
   mayUseStandby: true,
 });
 

@@ -52,7 +52,7 @@ interface Told extends Subject {
  * The condition that a user `u`, other than the caller, administers the templates of an organization: in the deployment
  * or in the organization.
  */
-export const templateAdministrators = ({ actor }: Context, organizationId: string) => sql<SqlBool>`
+export const templateAdministrators = ({ actor }: Context, organizationId: string | Expression<string>) => sql<SqlBool>`
   u.id is distinct from ${userIdOf(actor) ?? null}::uuid and u.id = any(array(
     select id from users where ${users.siteRoles} <> '{}' and 'template-admin' = any(${users.siteRoles})
     union all select user_id from organization_members where ${organizationMembers.organizationId} = ${organizationId} and roles <> '{}'

@@ -176,16 +176,22 @@ async function prebuild(ctx: Context, presetId: string): Promise<void> {
 
 /**
  * Follows the schedules of presets, deletes unclaimed workspaces that are surplus, outdated, too old, or failed, and makes what presets of active versions
- * lack, each in a transaction of its own. Does nothing while the setting pauses it. Replicas may run it concurrently.
+ * lack, each in a transaction of its own. Does nothing while the setting pauses it, and no more once `stopping` is aborted.
+ * Replicas may run it concurrently.
  */
-export async function reconcilePrebuilds(services: Services): Promise<void> {
+export async function reconcilePrebuilds(services: Services, stopping?: AbortSignal): Promise<void> {
   if (!hasFeature({ services }, "workspace_prebuilds")) return;
   if ((await readPrebuildsSettings(contextOf(services))).reconciliationPaused) return;
   const { db } = services.database;
   await followSchedules(db);
-  for (const { id } of await superfluousWorkspaces(db)) await attempt(services, id, deleteUnclaimed);
-  const lacking = await activePresets(db).where(missing, ">", 0).select("p.id").execute();
-  for (const { id } of lacking) await attempt(services, id, prebuild);
+  for (const { id } of await superfluousWorkspaces(db)) {
+    if (stopping?.aborted) return;
+    await attempt(services, id, deleteUnclaimed);
+  }
+  for (const { id } of await activePresets(db).where(missing, ">", 0).select("p.id").execute()) {
+    if (stopping?.aborted) return;
+    await attempt(services, id, prebuild);
+  }
 }
 
 const contextOf = (services: Services) => systemContext(services);

@@ -208,13 +208,17 @@ function hasStatus(statuses: readonly ProvisionerJobStatus[]): Expression<SqlBoo
   return sql`(j.status = any(${statuses}::text[]) and ${index?.condition ?? sql`true`})`;
 }
 
+/** The condition that the job `j` has the type. Those of templates are few among the builds of workspaces. */
+const hasType = (type: ProvisionerJobType): Expression<SqlBool> =>
+  type === "workspace_build" ? sql`j.type = ${type}` : sql`(j.type = ${type} and ${j.workspaceBuildId} is null)`; // provisioner_jobs_type_index
+
 const definition = {
   id: { column: "j.id", of: ({ id }: JobRow) => id },
   orders: { createdAt: { createdAt: time<JobRow>("j.createdAt") } }, // provisioner_jobs_page_index
   filters: {
     ids: (_: unknown, ids: readonly string[]) => sql<SqlBool>`j.id = ${anyOf(ids)}`,
     status: (_: unknown, statuses: readonly ProvisionerJobStatus[]) => hasStatus(statuses),
-    type: (_: unknown, type: ProvisionerJobType) => sql<SqlBool>`j.type = ${type}`,
+    type: (_: unknown, type: ProvisionerJobType) => hasType(type),
     tags: (_: unknown, tags: Record<string, unknown>) => sql<SqlBool>`j.tags @> ${JSON.stringify(tags)}::jsonb`,
     // provisioner_jobs_initiator_index, provisioner_jobs_initiator_username_index, provisioner_jobs_initiator_email_index
     initiator: byKeptNames({ id: "j.initiatorId", username: "j.initiatorUsername", email: "j.initiatorEmail" }),

@@ -16,8 +16,8 @@ const template = taskNotifications.doesNotStart;
 /** Maximum number of tasks that are found at a time. */
 const batchSize = 50;
 
-/** Tasks that should start, but do not, and whose owners were not told of this start. */
-const stuck = (ctx: Context) =>
+/** Tasks behind an id that should start, but do not, and whose owners were not told of this start. */
+const stuck = (ctx: Context, last: string | undefined) =>
   ctx.db
     .selectFrom("tasks as t")
     .innerJoin("workspaces as w", "w.id", "t.workspaceId")
@@ -37,15 +37,20 @@ const stuck = (ctx: Context) =>
       sql<SqlBool>`not exists (select from notification_messages n where ${n.templateId} = ${template.id}
         and ${n.userId} = ${t.ownerId} and ${n.method} = 'inbox' and ${n.dedupeKey} = ${w.latestBuildId}::text)`,
     )
-    .orderBy("t.createdAt")
+    .$if(last !== undefined, (tasks) => tasks.where("t.id", ">", last!))
+    .orderBy("t.id")
     .limit(batchSize);
 
-/** Tells owners once for each start that their task does not start, and why. Replicas may run it concurrently. */
+/**
+ * Tells owners once for each start that their task does not start, and why. Each run passes the tasks once, since those of
+ * suspended owners, who are not told, are found again. Replicas may run it concurrently.
+ */
 async function tellOfSlowStarts(services: Services): Promise<void> {
+  let last: string | undefined;
   for (;;) {
     const ctx = systemContext(services);
     const found = await ctx.transactional(async () => {
-      const tasks = await stuck(ctx).execute();
+      const tasks = await stuck(ctx, last).execute();
       const healths = await workspaceHealths(
         ctx,
         tasks.map(({ workspaceId }) => workspaceId),
@@ -66,9 +71,10 @@ async function tellOfSlowStarts(services: Services): Promise<void> {
           dedupeKey: latestBuildId!,
         })),
       );
-      return tasks.length;
+      return tasks;
     });
-    if (found < batchSize) return;
+    if (found.length < batchSize) return;
+    last = found.at(-1)!.id;
   }
 }
 

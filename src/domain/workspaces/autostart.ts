@@ -156,9 +156,10 @@ async function giveUp(ctx: Context, id: string, error: DomainError): Promise<voi
   });
 }
 
-/** Starts the workspaces that are due by their schedules, each in a transaction of its own. */
-async function startScheduled(services: Services): Promise<void> {
+/** Starts the workspaces that are due by their schedules, each in a transaction of its own, until `stopping` is aborted. */
+async function startScheduled(services: Services, stopping?: AbortSignal): Promise<void> {
   for (const { id } of await dueWorkspaces(services.database.db).execute()) {
+    if (stopping?.aborted) return;
     const ctx = systemContext(services);
     try {
       await ctx.transactional(() => startDue(ctx, id));

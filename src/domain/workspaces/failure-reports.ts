@@ -1,10 +1,13 @@
-import { sql } from "kysely";
+import { sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../runtime/clock.js";
 import { type Context, type Services, systemContext } from "../kernel/context.js";
 import { day, hour } from "../../runtime/durations.js";
+import { columnsOf } from "../../infrastructure/database/columns.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
 import { type Notification, notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
+
+const u = columnsOf("users", "u");
 
 const template = templateNotifications.failedBuilds;
 
@@ -18,8 +21,8 @@ const mostVersions = 20;
  * The templates with failed builds in a week for which no report was sent yet. A build belongs to the week in which it
  * was queued, since the index of the pages of jobs has this time.
  */
-const selectUnreported = ({ db }: Context, { start, end, week }: Week) =>
-  db
+const selectUnreported = (ctx: Context, { start, end, week }: Week) =>
+  ctx.db
     .selectFrom((eb) =>
       eb
         .selectFrom("organizations as o")
@@ -52,6 +55,11 @@ const selectUnreported = ({ db }: Context, { start, end, week }: Week) =>
       ) filter (where c.failed > 0)`.as("versions"),
     ])
     .where("t.deletedAt", "is", null)
+    // Reports that reach no user would come first again each hour, and the others never.
+    .where(
+      sql<SqlBool>`exists (select from users u
+        where ${templateAdministrators(ctx, sql.ref("t.organizationId"))} and u.status = 'active' and ${u.deletedAt} is null)`,
+    )
     .groupBy("t.id")
     .having(({ fn }) => fn.sum("c.failed"), ">", 0)
     .having((eb) =>
@@ -119,4 +127,8 @@ function reportOf(ctx: Context, failures: Failures, week: string): Notification 
   };
 }
 
-export const failureReports = { name: "report failed builds", every: hour, run: reportFailures };
+export const failureReports = {
+  name: "report failed builds",
+  every: hour,
+  run: (services: Services) => reportFailures(services),
+};

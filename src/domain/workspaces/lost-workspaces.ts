@@ -22,8 +22,8 @@ const patience = 5 * minute;
 
 const lostAt = sql<string>`coalesce(${a.disconnectedAt}, ${a.lastConnectedAt}, ${a.createdAt})`;
 
-/** Marks running workspaces with a lost agent: once for each loss, and at most once an hour. */
-const take = ({ db }: Context) =>
+/** Marks running workspaces behind an id with a lost agent: once for each loss, and at most once an hour. */
+const take = ({ db }: Context, last: string | undefined) =>
   db
     .updateTable("workspaces")
     .set({ lossNoticedAt: now })
@@ -32,6 +32,7 @@ const take = ({ db }: Context) =>
       "=",
       claimIds(
         selectRunning(db)
+          .$if(last !== undefined, (running) => running.where("w.id", ">", last!))
           .where((eb) => eb.or([eb("w.lossNoticedAt", "is", null), eb("w.lossNoticedAt", "<", after(-hour))]))
           .where(
             sql<SqlBool>`exists (select from workspace_agents a
@@ -45,11 +46,11 @@ const take = ({ db }: Context) =>
     )
     .returning(["id", "name", "ownerId", "templateId", "organizationId"]);
 
-/** Tells owners that agents of their workspaces are gone. Returns the number of workspaces. */
-async function noticeLosses(services: Services): Promise<number> {
+/** Tells owners that agents of their workspaces are gone. Returns the ids of the workspaces. */
+async function noticeLosses(services: Services, last: string | undefined): Promise<string[]> {
   const ctx = systemContext(services);
   return ctx.transactional(async () => {
-    const found = await take(ctx).execute();
+    const found = await take(ctx, last).execute();
     const healths = await workspaceHealths(
       ctx,
       found.map(({ id }) => id),
@@ -65,7 +66,7 @@ async function noticeLosses(services: Services): Promise<number> {
         data: {},
       })),
     );
-    return found.length;
+    return found.map(({ id }) => id);
   });
 }
 
@@ -77,6 +78,9 @@ export const lostWorkspaces = {
   name: "tell owners that agents of workspaces are gone",
   every: 5 * minute,
   async run(services: Services): Promise<void> {
-    while ((await noticeLosses(services)) === batchSize);
+    // Each batch begins behind the last one: after a failure of the network, there can be a hundred thousand.
+    let ids: string[] = [];
+    do ids = await noticeLosses(services, ids.toSorted().at(-1));
+    while (ids.length === batchSize);
   },
 };

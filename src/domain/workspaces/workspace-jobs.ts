@@ -147,24 +147,30 @@ async function stopOfSuspended(ctx: Context, workspace: Due, initiatorId: string
 }
 
 /** Looks for mass suspensions first: those since the earliest one whose workspaces are due. */
-async function stopWorkspacesOfSuspended(services: Services): Promise<void> {
+async function stopWorkspacesOfSuspended(services: Services, stopping?: AbortSignal): Promise<void> {
   const { suspendedWorkspacesStop: delay } = services.config;
   if (delay === Infinity) return;
   const select = ofSuspended(delay);
   const first = await select(services.database.db).select("o.suspendedAt").limit(1).executeTakeFirst();
   if (!first) return;
   await holdMassSuspension(services, first.suspendedAt!);
-  await sweep(services, select, stopOfSuspended);
+  await sweep(services, select, stopOfSuspended, stopping);
 }
 
 type Act = (ctx: Context, workspace: Due, initiatorId: string) => Promise<void>;
 
-/** Claims workspaces that are due, in batches, and acts on each in a transaction of its own. */
-async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act): Promise<void> {
+/** Claims workspaces that are due, in batches, and acts on each in a transaction of its own, until `stopping` is aborted. */
+async function sweep(
+  services: Services,
+  select: (db: Db) => DueQuery,
+  act: Act,
+  stopping?: AbortSignal,
+): Promise<void> {
   const { db } = services.database;
   for (;;) {
     const found = await claim(db, select(db));
     for (const { id } of found) {
+      if (stopping?.aborted) return;
       try {
         await inTransaction(services, id, act);
       } catch (error) {
@@ -174,7 +180,7 @@ async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act)
         );
       }
     }
-    if (found.length < batchSize) return;
+    if (found.length < batchSize || stopping?.aborted) return;
   }
 }
 
@@ -189,16 +195,17 @@ async function inTransaction(services: Services, id: string, act: Act): Promise<
   });
 }
 
-const sweepIfLicensed = (select: (db: Db) => DueQuery, act: Act) => async (services: Services) => {
-  if (hasFeature({ services }, "advanced_template_scheduling")) await sweep(services, select, act);
-};
+const sweepIfLicensed =
+  (select: (db: Db) => DueQuery, act: Act) => async (services: Services, stopping?: AbortSignal) => {
+    if (hasFeature({ services }, "advanced_template_scheduling")) await sweep(services, select, act, stopping);
+  };
 
 /** The background jobs of workspaces. */
 export const workspaceJobs = [
   {
     name: "stop workspaces at their deadline",
     every: minute / 4,
-    run: (services: Services) => sweep(services, due.stop, stopOverdue),
+    run: (services: Services, stopping?: AbortSignal) => sweep(services, due.stop, stopOverdue, stopping),
   },
   { name: "halt workspaces of suspended users", every: suspensionInterval, run: stopWorkspacesOfSuspended },
   { name: "make unused workspaces dormant", every: 5 * minute, run: sweepIfLicensed(due.dormancy, makeDormant) },

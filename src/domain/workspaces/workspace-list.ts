@@ -87,7 +87,7 @@ const workspaceList = defineList(readableWorkspaces, {
       where ${a.workspaceId} = w.id and ${a.tokenEndedAt} is null and ${agentStatus} = ${status} offset 0)`,
     unhealthy: (eb, isWanted: boolean, ctx) => (isWanted ? isUnhealthy(ctx) : eb.not(isUnhealthy(ctx))),
   },
-  planned: ["status", "search", "dormant", "ownerStatus", "hasAgent", "unhealthy"],
+  planned: ["organization", "status", "search", "dormant", "ownerStatus", "hasAgent", "unhealthy"],
 });
 
 const lastUsedFirst = { field: WorkspaceOrderField.LAST_USED_AT, direction: OrderDirection.DESC };

@@ -96,6 +96,7 @@ import { ProviderChecks } from "./0122-provider-checks.js";
 import { McpPrograms } from "./0125-mcp-programs.js";
 import { Proofs } from "./0119-proofs.js";
 import { StoredCounts } from "./0137-stored-counts.js";
+import { TemplateJobs } from "./0138-template-jobs.js";
 import { NotifiedEvents } from "./0135-notified-events.js";
 import { SecondFactorRules } from "./0131-second-factor-rules.js";
 import { ProviderFactors } from "./0132-provider-factors.js";
@@ -204,4 +205,5 @@ export const migrations: MigrationObject[] = [
   { name: "0131-second-factor-rules", class: SecondFactorRules },
   { name: "0132-provider-factors", class: ProviderFactors },
   { name: "0133-session-origins", class: SessionOrigins },
+  { name: "0138-template-jobs", class: TemplateJobs },
 ];
