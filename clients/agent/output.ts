@@ -13,6 +13,11 @@ const emptiedBytes = 1024 ** 2;
  */
 const mostUnread = 8 * 1024 ** 2;
 const mostAtEnd = 1024 ** 2;
+/**
+ * Bytes of a file from which it is emptied even while it grows. What a command appends between the last look at the
+ * file and its emptying is lost.
+ */
+const emptiedWhileGrowing = 32 * 1024 ** 2;
 
 /** Opens an output file for a command to append to. The caller closes the descriptor. */
 export const openOutput = (path: string): number =>
@@ -66,6 +71,8 @@ export class Lines {
 /** Reads the lines that a command appends to its file. */
 export class OutputFile {
   #offset: number;
+  /** Bytes of the file at the last look. */
+  #size?: number;
   #last: Promise<unknown> = Promise.resolve();
   readonly #lines: Lines;
 
@@ -83,18 +90,18 @@ export class OutputFile {
     return this.#offset;
   }
 
-  /** Reads what was appended, up to a bound, after earlier calls. Returns whether there was anything. */
-  step(most = mostUnread): Promise<boolean> {
-    const step = this.#last.then(() => this.#step(most));
+  /** Reads what was appended, up to a bound, after earlier calls. Returns whether it read or emptied the file. */
+  step(most = mostUnread, emptiedFrom = emptiedWhileGrowing): Promise<boolean> {
+    const step = this.#last.then(() => this.#step(most, emptiedFrom));
     this.#last = step.catch(() => {});
     return step;
   }
 
-  async #step(most: number): Promise<boolean> {
+  async #step(most: number, emptiedFrom: number): Promise<boolean> {
     const file = await open(this.path, "r+").catch(() => undefined);
     if (!file) return false;
     try {
-      return await this.#read(file, most);
+      return await this.#read(file, most, emptiedFrom);
     } finally {
       await file.close();
     }
@@ -102,20 +109,24 @@ export class OutputFile {
 
   /** Reads everything up to the end; of too much, the first and the last. */
   async finish(): Promise<void> {
-    for (let n = 0; n < mostAtEnd / chunkBytes && (await this.step(mostAtEnd)); n += 1);
+    for (let n = 0; n < mostAtEnd / chunkBytes && (await this.step(mostAtEnd, mostAtEnd)); n += 1);
     this.#lines.end();
   }
 
-  async #read(file: FileHandle, most: number): Promise<boolean> {
+  async #read(file: FileHandle, most: number, emptiedFrom: number): Promise<boolean> {
     const { size } = await file.stat();
     if (size < this.#offset) this.#offset = 0;
     const isTooMuch = size - this.#offset > most;
+    const mayEmpty = size === this.#size || size > emptiedFrom;
+    this.#size = size;
     const chunk = await chunkOf(file, this.#offset);
     this.#offset += chunk.length;
     this.#lines.add(chunk);
+    const isRead = this.#offset === size && size > emptiedBytes;
+    if (!mayEmpty || !(isTooMuch || isRead)) return chunk.length > 0;
     if (isTooMuch) await this.#skip(file, size);
-    else if (chunk.length > 0 && this.#offset === size && size > emptiedBytes) await this.#empty(file);
-    return chunk.length > 0;
+    else await this.#empty(file);
+    return true;
   }
 
   /** Reads the last chunk of a file, from the start of a line if possible, and leaves out what is before. */

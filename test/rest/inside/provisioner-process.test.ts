@@ -63,14 +63,14 @@ describe("the process provisioner", () => {
   });
 
   /** Runs a daemon in this process. */
-  async function serve() {
+  async function serve(changes: Partial<typeof quick> = {}) {
     stop = new AbortController();
     const introduction = { url: steward.url, organization: "default", name: "d", types: ["process"], tags: [] };
     const transport = new WebSocketTransport({ ...introduction, key: steward.key });
     const log = () => {};
     const folder = await Folder.open(directory);
     const cgroups = Cgroups.open(directory, join(directory, "none"));
-    const site = { url: steward.url, folder, cgroups, user: userInfo().username, log, pace: quick };
+    const site = { url: steward.url, folder, cgroups, user: userInfo().username, log, pace: { ...quick, ...changes } };
     const worker = new ProcessWorker(site, "127.0.0.1");
     const daemon = new Daemon({ transport, workers: [worker], slots: 4, log, pace: quick, finalClosing });
     await worker.adopt(daemon.execute);
@@ -230,6 +230,10 @@ describe("the process provisioner", () => {
   });
 
   it("ends what it started if the build is canceled, or its lease is lost", async () => {
+    stop.abort();
+    await running;
+    // No build succeeds before it is interrupted.
+    await serve({ settle: 60_000 });
     for (const interrupt of [(job: StandInJob) => steward.cancel(job), (job: StandInJob) => steward.takeAway(job)]) {
       const job = build("START", template({ ...main, command: server("0") }));
       await job.until(() => job.logs.some(({ output }) => output.includes("Starting the command")));
@@ -289,11 +293,12 @@ describe("the process provisioner", () => {
   });
 
   it("reads the start and the end of too much output of the command, and cuts long lines, with marks", async () => {
-    const text = `const { writeSync } = require("node:fs");
+    const text = `const { writeFileSync, writeSync } = require("node:fs");
       writeSync(1, "ä".repeat(3000) + "\\nfirst\\n" + "padding\\n".repeat(1_500_000) + "last\\n");
+      writeFileSync("written", "");
       setInterval(() => {}, 1000);`;
     const agent = steward.agentOf(await start({ ...main, command: node(text) }), "main");
-    await agent.until(() => agent.lines.length > 0);
+    await agent.until(() => agent.lines.length > 0 && existsSync(join(home(), "written")));
     await build("STOP", template()).reaches("SUCCEEDED");
     const { lines } = agent;
     expect(lines.slice(0, 2)).to.deep.equal([`${"ä".repeat(2043)} … [cut]`, "first"]);
