@@ -3,6 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
 import { changesOf } from "./support/audit.js";
+import { withTimeLeft } from "./support/clock.js";
 import {
   changeEndpoint,
   deliveriesOf,
@@ -48,6 +49,9 @@ describe("event endpoints", () => {
       async () => (await deliveriesOf(owner, id)).some(({ state, log }) => state === "PENDING" && log.length === 1),
       "an attempt has failed",
     );
+  /** An endpoint is noted after the result of its delivery. */
+  const failureNoted = (id: string) =>
+    eventually(async () => (await readEndpoint(owner, id)).failingSince !== null, "its failure is noted");
   /** Lets the deliveries that wait for another attempt be due. */
   const retry = (endpoint: string) =>
     setTimes(w(), "event_deliveries", { endpoint_id: endpoint, state: "pending" }, { next_attempt_at: "-1 s" });
@@ -130,6 +134,8 @@ describe("event endpoints", () => {
     await make({ name: "thin", eventTypes: ["workspace.out_of_memory"], isThin: true }, owner, thin.url);
     const [ada] = await w().users("ada");
     const { id, name, agent } = await w().workspace(ada!);
+    // The owner is told once in an hour of the clock.
+    await withTimeLeft(3_600_000, 30_000);
     const alert = (threshold: number) =>
       w()
         .as(agent)
@@ -139,7 +145,6 @@ describe("event endpoints", () => {
         );
     await group("before-alert");
     await alert(80);
-    // The owner is told once in an hour.
     await alert(90);
     await arrived(2);
     await arrived(1, thin);
@@ -157,7 +162,7 @@ describe("event endpoints", () => {
 
     // What was before an endpoint, or is of another organization, is sent with the same id, or not.
     const later = await EventReceiver.open();
-    const after = new Date(Date.now() - 60_000).toISOString();
+    const after = new Date(Date.now() - 3_600_000).toISOString();
     const types = { eventTypes: ["workspace.out_of_memory"] };
     const [mine, others] = await Promise.all([
       make({ ...types, name: "later" }, owner, later.url),
@@ -277,7 +282,7 @@ describe("event endpoints", () => {
     receiver.respond = (_, response) => fail(response, 503);
     await group("unlucky");
     await hasFailed(id);
-    await eventually(async () => (await readEndpoint(owner, id)).failingSince !== null, "it is noted");
+    await failureNoted(id);
     const { failingSince, lastFailure } = await readEndpoint(owner, id);
     expect([typeof failingSince, lastFailure]).to.deep.equal(["string", "It responded with status 503."]);
     await letPass(w(), "event_endpoints", { id }, "73 h", ["failing_since"]);
@@ -425,8 +430,10 @@ describe("event endpoints", () => {
     // As many as all hanging endpoints take at a time.
     for (let count = 0; count < 8; count++) await group(`behind-hanging-${count}`);
     await arrived(8);
+    for (const each of hanging) await arrived(1, each);
     // They have had as much as they may have at a time, and have not responded.
     for (const each of hanging) expect(each.received.length).to.be.within(1, 8);
+    await failureNoted(dead);
     expect((await readEndpoint(owner, dead)).lastFailure).to.equal("The connection failed.");
     for (const each of hanging) await each.close();
   });
@@ -440,6 +447,7 @@ describe("event endpoints", () => {
     await arrived(1);
     await eventually(async () => (await deliveriesOf(owner, id))[0]?.log[0] !== undefined, "it is tried");
     expect((await deliveriesOf(owner, id))[0]).to.deep.include({ state: "PENDING" });
+    await failureNoted(id);
     expect((await readEndpoint(owner, id)).lastFailure).to.equal("Its secrets cannot be decrypted.");
     expect(other.received).to.deep.equal([]);
     await other.close();

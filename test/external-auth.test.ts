@@ -24,6 +24,8 @@ describe("external authentication", () => {
         lab.provider({ id: "Second", revoke_url: "", device_flow: false, pkce_methods: [] }),
       ),
       STEWARD_EXTERNAL_AUTH_VALIDATE_CACHE: "0s",
+      // A call to the provider takes until the test has polled again.
+      STEWARD_EXTERNAL_AUTH_TIMEOUT: "1m",
     });
   });
   after(async () => {

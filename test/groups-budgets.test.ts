@@ -3,6 +3,7 @@
 import { expect } from "chai";
 import { changesOf } from "./support/audit.js";
 import { fillIn } from "./support/backfills.js";
+import { withTimeLeft } from "./support/clock.js";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
 import { letPass, setColumns } from "./support/tables.js";
@@ -14,6 +15,8 @@ const shared = sharedWorld();
 
 describe("AI budgets of groups", () => {
   const w = shared();
+  // What a month has counts from zero in the next one, which begins with an hour.
+  beforeEach(() => withTimeLeft(3_600_000, 30_000));
 
   it("are set, replaced, read, and deleted", async () => {
     const group = await w().group();

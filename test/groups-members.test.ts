@@ -15,7 +15,8 @@ const fields = ({ body }: Answer) => body.validations.map(({ field }: { field: s
 const usernames = (users: Array<{ username: string }>) => users.map(({ username }) => username);
 
 describe("group members", () => {
-  const w = world();
+  // Requests of a test wait for one row together, or until the test has done something else.
+  const w = world({ STEWARD_REQUEST_TIMEOUT: "3m" });
 
   /** Inserts members of the default organization and of a group; they cannot sign in. */
   const crowd = (group: { id: string }, names: string[]) =>

@@ -23,7 +23,8 @@ import { type Client, type Person, sharedWorld, startWorld, type World } from ".
 
 const notUsable = /cannot be used/;
 
-const shared = sharedWorld();
+// Requests of a test wait for one row together, or until the test has done something else.
+const shared = sharedWorld({ STEWARD_REQUEST_TIMEOUT: "3m" });
 
 describe("invitations", () => {
   const the = shared();

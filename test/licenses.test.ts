@@ -65,7 +65,7 @@ describe("licenses on a server that enforces none", () => {
     for (const [name, feature] of Object.entries(switches))
       expect(feature, name).to.deep.equal({ enabled: true, entitlement: "entitled" });
     expect(user_limit).to.deep.equal({ enabled: true, entitlement: "entitled", actual: 1 });
-    const month = new Date();
+    const month = new Date(refreshed_at);
     expect(managed_agent_limit).to.deep.equal({
       enabled: true,
       entitlement: "entitled",

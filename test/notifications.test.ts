@@ -13,7 +13,8 @@ const markAll = `${inbox}/mark-all-as-read`;
 const readStatus = (id: string) => `${inbox}/${id}/read-status`;
 
 describe("notifications", () => {
-  const the = world();
+  // Requests of a test wait for one row together, or until the test has done something else.
+  const the = world({ STEWARD_REQUEST_TIMEOUT: "3m" });
 
   describe("sent by users", () => {
     it("go to the caller's inbox only", async () => {

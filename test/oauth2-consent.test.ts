@@ -44,7 +44,8 @@ const locationOf = ({ headers }: Pick<Answer, "headers">) => new URL(headers.get
 const parametersOf = (answer: Pick<Answer, "headers">) => Object.fromEntries(locationOf(answer).searchParams);
 
 describe("OAuth2 consent", () => {
-  const w = world({ STEWARD_OAUTH2_CODE_TTL: "5m" });
+  // Requests of a test wait for one row together, or until the test has done something else.
+  const w = world({ STEWARD_OAUTH2_CODE_TTL: "5m", STEWARD_REQUEST_TIMEOUT: "3m" });
   let ada: Person;
   const the = () => w().as(ada);
   const issuer = () => w().app.services.config.accessUrl;
@@ -659,7 +660,7 @@ describe("OAuth2 consent", () => {
 
     it("shows the request of a prefilled code, and grants access after a confirmation only", async () => {
       const app = await cli();
-      const end = new Date(Date.now() + 60_000).toISOString();
+      const end = new Date(Date.now() + 600_000).toISOString();
       const code = await deviceCode(w(), app, { expires_at: end });
       const page = await the().get(`${path}?user_code=${dashed(code)}`, html);
       expect(page).to.include({ status: 200 });
@@ -680,7 +681,7 @@ describe("OAuth2 consent", () => {
       expect(answer.body).to.contain("Access allowed");
       const [grant] = await grantsFor(app);
       expect(grant).to.deep.include({ user: { id: ada.id }, scopes: ["user:read", "workspace:*"] });
-      // Until the device gets its tokens, for which it has a minute.
+      // Until the device gets its tokens, for which it has as long as its code.
       expect(Date.parse(grant!.expiresAt)).to.equal(Date.parse(end));
       expect(await submit(path, { user_code: code })).to.include({ status: 404 });
     });

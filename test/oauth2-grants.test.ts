@@ -18,7 +18,8 @@ const disable = `mutation($id: UUID!, $disabled: Boolean!) {
 const ids = (nodes: Array<{ id: string }>) => nodes.map(({ id }) => id);
 
 describe("OAuth2 grants", () => {
-  const the = world();
+  // Requests of a test wait for one row together, or until the test has done something else.
+  const the = world({ STEWARD_REQUEST_TIMEOUT: "3m" });
   const owner = () => the().as(the().owner);
   const grantsOf = async (client: Client, variables: object = {}) =>
     (await client.graphql(grantsQuery, { ...variables })).oauth2Grants as {

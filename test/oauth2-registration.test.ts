@@ -26,7 +26,8 @@ async function registered(w: World, metadata: object = publicClient): Promise<An
 }
 
 describe("registration of OAuth2 clients", () => {
-  const the = world();
+  // Requests of a test wait for one row together, or until the test has done something else.
+  const the = world({ STEWARD_REQUEST_TIMEOUT: "3m" });
   const auditedOf = async (resourceId: string) =>
     (await audited(the(), { resourceId })).map(({ action, actorKind, diff }) => ({ action, actorKind, diff }));
 

@@ -265,10 +265,12 @@ describe("the token endpoint", () => {
         const { status, body } = await refresh(w, client, first.refresh_token);
         expect(status).to.equal(200);
         successors.push(body.refresh_token);
+        // So many requests may last for longer than the grace period.
+        if (n === 0) await spendEarlier(w, first.refresh_token, "-10 min");
       }
       failed(await refresh(w, client, first.refresh_token), "temporarily_unavailable", 429);
       for (const successor of successors) expect(await refresh(w, client, successor)).to.include({ status: 200 });
-      await spendEarlier(w, first.refresh_token, "31 s");
+      await spendEarlier(w, first.refresh_token, "10 min 31 s");
       failed(await refresh(w, client, first.refresh_token), "invalid_grant");
       const revoked = (await grantsOf(w, client)).filter(({ revokeReason }) => revokeReason === "REFRESH_REUSE");
       expect(revoked).to.have.length(1);
@@ -398,9 +400,9 @@ describe("the token endpoint", () => {
 
     it("ends all tokens with their secret, at the latest when that expires, and with their application", async () => {
       const bot = await service();
-      const other = { ...bot, ...(await makeSecret(w, bot.id, inMs(60_000))) };
+      const other = { ...bot, ...(await makeSecret(w, bot.id, inMs(600_000))) };
       const [first, second] = [await ask(bot), await ask(other)].map(({ body }) => body);
-      expect(second.expires_in).to.be.within(30, 60);
+      expect(second.expires_in).to.be.within(570, 600);
       await w.as(w.owner).delete(`/api/v2/oauth2-provider/apps/${bot.id}/secrets/${bot.secretId}`);
       expect([await me(first.access_token), await me(second.access_token)]).to.deep.equal([401, 200]);
       await changeApp(w, bot, { disabled: true });

@@ -14,8 +14,7 @@ const update = `mutation($input: UpdateIdentityProviderInput!) { updateIdentityP
 const createKey = (name: string) => `mutation { createApiKey(input: { name: "${name}" }) { token } }`;
 const sessions = `{ apiKeys(kind: SESSION) { factor provider isCurrent ip userAgent lastUsedAt } }`;
 
-describe("a second factor of a provider", function () {
-  this.timeout(60_000);
+describe("a second factor of a provider", () => {
   const the = world({
     STEWARD_OUTBOUND_ALLOW: "127.0.0.0/8",
     STEWARD_RATE_LIMIT_CREDENTIAL: "0",

@@ -3,6 +3,7 @@
 import { expect } from "chai";
 import { audited } from "./support/audit.js";
 import { runJob } from "./support/background.js";
+import { withClock } from "./support/clock.js";
 import {
   type Assigned,
   carryOut,
@@ -39,6 +40,8 @@ describe("leases of provisioner jobs", () => {
   const jobs = "provisioner_jobs";
   /** Ends the lease of jobs, or sets the time that it has left. */
   const leaseEnds = (id: string | string[], left = "0 s") => setTimes(w(), jobs, { id }, { lease_expires_at: left });
+  /** Leaves jobs with daemons that do not accept them. */
+  const keepHandedOut = (...ids: string[]) => leaseEnds(ids, "5 min");
   const daemons = async (): Promise<Array<{ id: string; name: string }>> => {
     const query = `{ provisionerDaemons(organization: "default") { id name } }`;
     return (await w().as(w().owner).graphql(query)).provisionerDaemons;
@@ -87,7 +90,7 @@ describe("leases of provisioner jobs", () => {
     const job = await daemon.job();
     const accept = async () => Date.parse((await daemon.call("acceptProvisionerJob", job)).expiresAt) - Date.now();
     expect(await accept()).to.be.above(60_000);
-    await leaseEnds(job.jobId, "9 s");
+    await leaseEnds(job.jobId, "30 s");
     expect(await accept(), "again").to.be.above(60_000);
     await daemon.call("reportProvisionerResources", job, { resources });
     const again = await daemon.call("reportProvisionerResources", job, { resources });
@@ -113,6 +116,7 @@ describe("leases of provisioner jobs", () => {
   it("are rejected with another token, by another daemon, and before the job is accepted", async () => {
     await queueImport(w());
     const job = await daemon.job();
+    await keepHandedOut(job.jobId);
     const early = await refusal(daemon.call("completeProvisionerJob", job));
     expect(early).to.include({ code: "CONFLICT", reason: "LEASE_LOST" });
     expect(early.errors[0]!.message).to.equal("The job is not held with this lease. Abandon the work.");
@@ -331,18 +335,18 @@ describe("leases of provisioner jobs", () => {
         () => false,
       );
     };
-    await leaseEnds(job.jobId, "9 s");
+    await leaseEnds(job.jobId, "2 min");
     await daemon.call("updateProvisionerJob", job);
-    expect(await outlasts("9 s")).to.equal(true);
-    await leaseEnds(job.jobId, "20 s");
+    expect(await outlasts("2 min")).to.equal(true);
+    await leaseEnds(job.jobId, "2 min");
     const before = await version();
     // The server notes a pong unless it has noted something in the last ten seconds.
-    const isNoted = async () => {
+    await withClock(async (pass) => {
+      pass(10_001);
       daemon.socket.pong();
-      return (await version()) !== before;
-    };
-    await eventually(isNoted, "the lease is renewed", 15_000);
-    expect(await outlasts("20 s")).to.equal(true);
+      await eventually(async () => (await version()) !== before, "the lease is renewed", 15_000);
+    });
+    expect(await outlasts("2 min")).to.equal(true);
   });
 
   it("end with the cancellation of a job that waits", async () => {
@@ -419,6 +423,7 @@ describe("leases of provisioner jobs", () => {
     const withTag = await queueImport(w(), { tags: { a: "1" } });
     expect((await b.job()).jobId).to.equal(withTag);
     expect((await plain.job()).jobId).to.equal(untagged);
+    await keepHandedOut(untagged, withTag);
     await b.leave();
     const a = (await serve(w().app, { key: tagged })).work(4);
     const untaggedNext = await queueImport(w());
@@ -436,6 +441,7 @@ describe("leases of provisioner jobs", () => {
     const first = await queueImport(w());
     const busy = await pinned.job();
     expect(busy.jobId).to.equal(first);
+    await keepHandedOut(first);
     const { id: pinnedDaemonId } = (await daemons()).find(({ name }) => name === "pinned")!;
     const prebuild = await queueImport(w(), { priority: 1 });
     const mine = await queueImport(w(), { pinnedDaemonId });

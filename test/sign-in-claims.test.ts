@@ -19,8 +19,7 @@ const update = `mutation($input: UpdateIdentityProviderInput!) { updateIdentityP
 const remove = `mutation($input: DeleteIdentityProviderInput!) { deleteIdentityProvider(input: $input) { identityProvider { id } } }`;
 const begin = `mutation($input: TestIdentityProviderInput!) { testIdentityProvider(input: $input) { url } }`;
 
-describe("claims of providers", function () {
-  this.timeout(60_000);
+describe("claims of providers", () => {
   const getWorld = world({ STEWARD_OUTBOUND_ALLOW: "127.0.0.0/8" });
   let one: ForgingProvider;
   let two: ForgingProvider;

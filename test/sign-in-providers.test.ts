@@ -26,8 +26,7 @@ const identities = "{ userIdentities { provider providerName issuer subject } me
 
 const verified = (email: string, more: Subject = {}): Subject => ({ email, email_verified: true, ...more });
 
-describe("providers of sign-in", function () {
-  this.timeout(60_000);
+describe("providers of sign-in", () => {
   const getWorld = world({ STEWARD_OUTBOUND_ALLOW: "127.0.0.0/8" });
   const providers: Array<{ close: () => Promise<void> }> = [];
   const replicas: App[] = [];

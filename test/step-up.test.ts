@@ -16,7 +16,8 @@ const prove = `mutation($input: ProveIdentityInput!) { proveIdentity(input: $inp
 type Holder = Person & Enrolled;
 
 describe("step-up", () => {
-  const the = world(noLimits);
+  // A test holds a lock, for which a request waits for a sixth of its time at most.
+  const the = world({ ...noLimits, STEWARD_REQUEST_TIMEOUT: "5m" });
   let victim: Person;
   let app: string;
   let endpoint: string;

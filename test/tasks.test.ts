@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
+import { withTimeLeft } from "./support/clock.js";
 import { newId } from "./support/ids.js";
 import type { AgentProgram } from "./support/agent-api.js";
 import { type TaskStage, withTasks } from "./support/tasks.js";
@@ -28,10 +29,13 @@ describe("tasks", () => {
     program.handlers = {};
   });
 
+  /** Counts of a month must not see its end. */
+  const inOneMonth = () => withTimeLeft(86_400_000, 30_000);
   const read = async (id: string, who = as) => (await who.get(`${tasks}/me/${id}`)).body;
   const act = (id: string, action: string, body?: object, who = as) => who.post(`${tasks}/me/${id}/${action}`, body);
 
   it("count as managed agents each time that they start, and not when that fails", async () => {
+    await inOneMonth();
     const owner = the().as(the().owner);
     const actual = async () => {
       await owner.post("/api/v2/licenses/refresh-entitlements");
@@ -345,6 +349,7 @@ describe("tasks", () => {
   });
 
   it("are not created, resumed or sent to while the AI budget of their owner is spent", async () => {
+    await inOneMonth();
     const { task } = await stage.active(ada);
     const owner = the().as(the().owner);
     const group = await the().group(undefined, { members: [ada] });
@@ -365,6 +370,7 @@ describe("tasks", () => {
   });
 
   it("give their owner an AI seat for the month", async () => {
+    await inOneMonth();
     await stage.create(ada);
     await stage.carryOut();
     expect((await as.graphql("{ me { hasAiSeat } }")).me.hasAiSeat).to.equal(true);

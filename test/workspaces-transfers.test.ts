@@ -17,7 +17,8 @@ const share = `mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(i
 const offers = "{ workspaceTransfers { id workspaceId workspaceName formerOwner { id } offeredBy { id } } }";
 
 describe("transfers of workspaces", () => {
-  const w = world();
+  // Tests hold locks, for which a request waits for a sixth of its time at most. None may give up.
+  const w = world({ STEWARD_REQUEST_TIMEOUT: "5m" });
   const take = (by: Person, input: object) => w().as(by).graphql(transfer, { input });
   const refusal = async (by: Person, document: string, variables: object) =>
     (

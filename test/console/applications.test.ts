@@ -114,7 +114,7 @@ describe("the console offers members", () => {
   const console = consoleTests();
 
   it("no changes of organizations and applications", async () => {
-    const { world, openAs, heading, offered, row, text } = console();
+    const { world, openAs, heading, offered, row, text, button } = console();
     const ada = await world.user("ada");
     const { id } = await insertClient(world, { name: "Shared" });
     await openAs(ada, "/organizations");
@@ -122,6 +122,7 @@ describe("the console offers members", () => {
     expect(await offered()).to.not.include("Create an organization");
     await openAs(ada, `/organizations/${world.defaultOrganization}`);
     await text("New users join it");
+    await button("Joined").waitFor();
     // Only to sort the members.
     expect(await offered()).to.deep.equal(["User", "Joined"]);
     await openAs(ada, "/applications");

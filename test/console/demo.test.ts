@@ -57,8 +57,9 @@ describe("a visitor of the demonstration", function () {
   });
   beforeEach(async () => {
     visit = await browser.newContext({ locale: "en-US" });
+    // Of all its pages, also those that links open.
+    visit.setDefaultTimeout(most());
     page = await visit.newPage();
-    page.setDefaultTimeout(most());
   });
   afterEach(() => visit.close());
 

@@ -128,6 +128,8 @@ describe("the console", () => {
       const person = await world.user("leaver");
       await openAs(person, "/secrets");
       await heading("Secrets");
+      // Nothing of this page is loaded any more, which would lead to the sign-in page by itself.
+      await page.getByText("Live", { exact: true }).waitFor();
       await page.waitForLoadState("networkidle");
       await world.as(person).graphql("mutation { logout { __typename } }");
       await page.getByRole("button", { name: /^Account of/ }).click();

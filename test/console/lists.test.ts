@@ -66,6 +66,29 @@ describe("lists of the console", () => {
     await pager("Users").getByText("25 of 1000 or more").waitFor();
   });
 
+  it("number the rows that they show while the next page loads, however often it is requested", async () => {
+    const { page, asOwner } = console();
+    await fillUsers();
+    await asOwner("/users?q=many-");
+    await pager("Users").getByText("1–25 of").waitFor();
+    const next = () => pager("Users").getByRole("button", { name: "Next" }).press("Enter");
+    await next();
+    await pager("Users").getByText("26–50 of").waitFor();
+    const loaded = Promise.withResolvers<void>();
+    await page.route("**/graphql", async (route) => {
+      await loaded.promise;
+      await route.continue();
+    });
+    await next();
+    await next();
+    await pager("Users").getByText("26–50 of").waitFor();
+    expect(await firstName()).to.include("many-0026");
+    loaded.resolve();
+    await pager("Users").getByText("51–75 of").waitFor();
+    expect(await firstName()).to.include("many-0051");
+    await page.unroute("**/graphql");
+  });
+
   it("have as many rows as the user wants, on all pages of this browser", async () => {
     const { page, asOwner, heading } = console();
     await fillUsers();

@@ -86,11 +86,13 @@ describe("the console shows work of others", () => {
     const waiting = page.getByRole("list", { name: "Not yet delivered" }).getByRole("listitem");
     const own = waiting.filter({ hasText: "From Bob" });
     await own.getByText("Queued").waitFor();
+    for (const name of ["Interrupt", "Allow it", "Edit From Bob", "Cancel From Bob"]) await button(name).waitFor();
     expect(await offered()).to.have.members(["Interrupt", "Allow it", "Edit", "Cancel", "Send"]);
     await button("Cancel From Bob").click();
     await own.getByText("Canceled").waitFor();
     await openAs(bob!, `/workspaces/${workspaceId}`);
     await page.getByRole("heading", { name: "main" }).waitFor();
+    for (const name of ["Duplicate", /^Copy/]) await button(name).waitFor();
     expect(await offered()).to.have.members(["Duplicate", "Copy"]);
   });
 

@@ -1,6 +1,7 @@
 // The overview of people who work, and the use of a template on its page.
 import { expect } from "chai";
 import { expectAccessible } from "../support/accessibility.js";
+import { withTimeLeft } from "../support/clock.js";
 import { consoleTests, echoDocument, importedTemplate } from "../support/console.js";
 import { newId } from "../support/ids.js";
 import { eventually } from "../support/watchers.js";
@@ -46,6 +47,8 @@ describe("the overview of the console", () => {
     for (const name of ["one", "two", "three"]) await world.as(ada!).graphql(create, { input: { name, templateId } });
     const group = await world.group(undefined, { members: [ada!] });
     await owner.put(`/api/v2/groups/${group.id}/ai/budget`, { spend_limit_micros: 2_000_000 });
+    // Of one month, which ends with a day.
+    await withTimeLeft(86_400_000, 60_000);
     const entries = [ada!, bob!].map(({ id }) => ({ id: newId(), userId: id, amountMicros: 2_500_000 }));
     await owner.graphql(
       `mutation($entries: [AiUsageEntryInput!]!) { recordAiUsage(input: { entries: $entries }) { recorded } }`,

@@ -149,7 +149,7 @@ describe("the console shows people", () => {
     });
 
     it("get keys if they are service accounts, which work and are shown once", async () => {
-      const { world, page, asOwner, openAs, fill, heading, row, secret, offered } = console();
+      const { world, page, asOwner, openAs, fill, heading, row, secret, offered, button } = console();
       await asOwner("/users");
       await fill(
         "Create a user",
@@ -171,6 +171,7 @@ describe("the console shows people", () => {
       expect(await offered()).to.not.include("Create a key");
       await asOwner(`/users/${ada!.id}`);
       await row(/Session/, "Sessions and keys").waitFor();
+      await button(`Delete ${ada!.username}`).waitFor();
       expect(await offered())
         .to.include("Delete")
         .and.not.include("Create a key");

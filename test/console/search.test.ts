@@ -129,6 +129,8 @@ describe("the search of the console", () => {
     await openAs(person, "/");
     await heading(/^Hello/);
     await page.waitForLoadState("networkidle");
+    // With the caller, the console knows what they may open.
+    await page.getByRole("button", { name: /^Account of/ }).waitFor();
     await page.keyboard.press("Control+k");
     await option("Preferences").waitFor();
     const names = (await options()).map((text) => text.split("\n")[0]);

@@ -1,6 +1,7 @@
 // Looks inside: days pass, and rows are changed as only those can who can write to the database.
 import { expect } from "chai";
 import { sealDays, type VerifyOptions } from "../../src/domain/audit/seals.js";
+import { withTimeLeft } from "../support/clock.js";
 import { asRestored, readAllNumbered, verifySeals } from "../support/audit-stream.js";
 import { countRows, deleteRows, setColumns, setTimes } from "../support/tables.js";
 import { eventually } from "../support/watchers.js";
@@ -25,6 +26,8 @@ describe("the seals of the audit log", () => {
 
   before(async () => {
     const w = the();
+    // The events of today must be of one day.
+    await withTimeLeft(86_400_000, 60_000);
     await w.users("a", "b", "c");
     const early = await numbered();
     await asRestored(w.app);

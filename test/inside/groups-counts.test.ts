@@ -7,7 +7,8 @@ import { repeats } from "../support/repeats.js";
 import { GraphqlFailure, world } from "../support/world.js";
 
 describe("the member count of a group", () => {
-  const the = world({ STEWARD_DATABASE_POOL: "20" });
+  // Many changes wait for each other, each for a sixth of the time of a request at most.
+  const the = world({ STEWARD_DATABASE_POOL: "20", STEWARD_REQUEST_TIMEOUT: "5m" });
   let made = 0;
 
   const sql = async (text: string, ...values: unknown[]) =>

@@ -297,8 +297,8 @@ describe("the live inbox", () => {
     await eventually(() => socket.bufferedAmount === 0, "all pings are sent", 15_000);
     socket.resume();
     const last = await watching("NDJSON", ada!);
-    await deliver(w.app, ada!.id, ["after the pings"]);
     const told = new Promise((resolve) => socket.once("message", resolve));
+    await deliver(w.app, ada!.id, ["after the pings"]);
     await eventually(() => last.items.length === 1, "another watcher gets it");
     await told;
     expect(pongs).to.be.within(2, pings / 2);

@@ -37,7 +37,8 @@ async function race(send: () => Promise<Answer>, lost = { status: 400, error: "i
 }
 
 describe("races for OAuth2 tokens", () => {
-  const the = world();
+  // The grace period is longer than all requests of a race take together.
+  const the = world({ STEWARD_OAUTH2_REFRESH_GRACE: "5m", STEWARD_REQUEST_TIMEOUT: "5m" });
   let w: World;
   let ada: Person;
   let client: OAuthClient;
@@ -86,7 +87,7 @@ describe("races for OAuth2 tokens", () => {
       expect(await me(body.access_token)).to.equal(200);
       expect(await refresh(w, client, body.refresh_token)).to.include({ status: 200 });
     }
-    await spendEarlier(w, token, "31 s");
+    await spendEarlier(w, token, "301 s");
     expect((await refresh(w, client, token)).body.error).to.equal("invalid_grant");
     expect(await reasonOf(grantId)).to.equal("REFRESH_REUSE");
     for (const { body } of all) expect(await me(body.access_token)).to.equal(401);
@@ -170,7 +171,7 @@ describe("races for OAuth2 tokens", () => {
 
 describe("a refresh whose commit takes longer than the grace period", () => {
   // A statement waits for a lock for a sixth of the time of a request.
-  const grace = { STEWARD_OAUTH2_REFRESH_GRACE: "4s", STEWARD_REQUEST_TIMEOUT: "5m" };
+  const grace = { STEWARD_OAUTH2_REFRESH_GRACE: "8s", STEWARD_REQUEST_TIMEOUT: "5m" };
   const the = world(grace);
   let other: App;
   let client: OAuthClient;
@@ -211,8 +212,8 @@ describe("a refresh whose commit takes longer than the grace period", () => {
     try {
       await eventually(async () => (await countWaiting(holder)) === 1, "the commit waits");
       const overdue = `select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and xact_start < clock_timestamp() - interval '4.1 s'`;
-      await eventually(async () => (await holder.query(overdue)).rowCount === 1, "the commit takes long", 15_000);
+        where datname = current_database() and wait_event_type = 'Lock' and xact_start < clock_timestamp() - interval '8.1 s'`;
+      await eventually(async () => (await holder.query(overdue)).rowCount === 1, "the commit takes long");
       sent = meanwhile?.();
       if (sent) await eventually(async () => (await countWaiting(holder)) === 2, "both wait");
     } finally {
@@ -227,7 +228,7 @@ describe("a refresh whose commit takes longer than the grace period", () => {
     await stalled();
     expect(await refreshOn(the())).to.include({ status: 200 });
     expect(await refreshOn(other)).to.include({ status: 200 });
-    await spendEarlier(the(), token, "4 s");
+    await spendEarlier(the(), token, "8 s");
     expect((await refreshOn(the())).body.error).to.equal("invalid_grant");
   });
 
@@ -238,7 +239,7 @@ describe("a refresh whose commit takes longer than the grace period", () => {
 });
 
 describe("races for tokens of service accounts", () => {
-  const the = world({ STEWARD_DATABASE_POOL: "24" });
+  const the = world({ STEWARD_DATABASE_POOL: "24", STEWARD_REQUEST_TIMEOUT: "5m" });
   const raced = Number(process.env.RACE_SUSPENSIONS ?? repeats(20, 200));
   let owner: Client;
   let machines = 0;

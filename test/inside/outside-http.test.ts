@@ -298,8 +298,8 @@ describe("outgoing calls", () => {
     const mute = await listening(createTcpServer((socket) => socket.on("error", () => {}).resume()));
     const late = await failure(within({ connectTimeout: 100, timeout: 60_000 })(mute.url.replace("http:", "https:")));
     expect(late).to.have.property("message", "No connection within 100 ms.");
-    const slow = await receiver((_, response) => void setTimeout(() => response.end("done"), 1_200));
-    expect(await (await within({ connectTimeout: 1_000 })(slow.url)).text()).to.equal("done");
+    const slow = await receiver((_, response) => void setTimeout(() => response.end("done"), 3_200));
+    expect(await (await within({ connectTimeout: 3_000 })(slow.url)).text()).to.equal("done");
   });
 
   it("stay on the same origin, if callers ask for it", async () => {

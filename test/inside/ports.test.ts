@@ -1,18 +1,20 @@
 // Free ports are looked for where programs listen, and nowhere else: not even for a moment at addresses of other machines.
 // Looks inside: asks as the daemon and the server do, and watches the sockets that they open.
 import { once } from "node:events";
-import { type AddressInfo, createServer, Server } from "node:net";
+import { createServer, Server } from "node:net";
 import { expect } from "chai";
 import { Services } from "../../examples/demo/services.js";
 import { freePort, isFree } from "../../src/runtime/ports.js";
+import { freePort as ownPort } from "../support/ports.js";
 import { raw, rawRequest } from "../support/raw.js";
 
-/** Listens at an address of this machine while `work` runs with the port. */
+/** Listens at an address of this machine while `work` runs with the port, which no other program of the run takes. */
 async function listening<Result>(host: string, work: (port: number) => Promise<Result>): Promise<Result> {
-  const server = createServer().listen(0, host);
+  const port = await ownPort();
+  const server = createServer().listen(port, host);
   await once(server, "listening");
   try {
-    return await work((server.address() as AddressInfo).port);
+    return await work(port);
   } finally {
     server.close();
   }
@@ -49,7 +51,7 @@ describe("free ports", () => {
 
   it("are tried at addresses of this machine, and not at one that others translate", async () => {
     // RFC 5737: belongs to no machine.
-    expect(await isFree(await freePort(), ["127.0.0.1", "192.0.2.1"])).to.equal(true);
+    expect(await isFree(await ownPort(), ["127.0.0.1", "192.0.2.1"])).to.equal(true);
     expect(await listening("127.0.0.1", (port) => isFree(port, ["127.0.0.1", "192.0.2.1"]))).to.equal(false);
   });
 

@@ -1,5 +1,6 @@
 // Looks inside: prebuilt workspaces are what jobs leave in the tables.
 import { expect } from "chai";
+import { prebuildsJob } from "../../src/domain/prebuilds/reconciliation.js";
 import { prebuild } from "../support/background.js";
 import { doBuild, endBuild } from "../support/builds.js";
 import { echo, endImport, makeTemplate } from "../support/templates.js";
@@ -113,6 +114,10 @@ describe("prebuilds settings", () => {
 });
 
 describe("prebuilt workspaces", () => {
+  // Only the tests reconcile: the server would replace a workspace as soon as it is claimed, or make one in between.
+  const { every } = prebuildsJob;
+  before(() => void (prebuildsJob.every = 86_400_000));
+  after(() => void (prebuildsJob.every = every));
   const the = world();
   const owner = () => the().as(the().owner);
 

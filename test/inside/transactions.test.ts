@@ -13,7 +13,8 @@ import { type Answer, world } from "../support/world.js";
 
 describe("transactions", () => {
   const pool = 3;
-  const the = world({ STEWARD_DATABASE_POOL: String(pool) });
+  // A statement waits for a lock for a sixth of the time of a request.
+  const the = world({ STEWARD_DATABASE_POOL: String(pool), STEWARD_REQUEST_TIMEOUT: "5m" });
   let other: Client;
 
   before(async () => {

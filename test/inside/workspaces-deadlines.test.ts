@@ -205,12 +205,14 @@ describe("schedules of workspaces", () => {
       expect(await hoursLeft(ada!, id)).to.deep.equal([null, null]);
       await change(template.id, { autostopDays: everyDay });
       expect(await hoursLeft(ada!, id)).to.deep.equal([5, 5]);
-      const [before] = await hoursLeft(bob!, other);
-      expect(before).to.be.within(1, 25);
+      expect((await hoursLeft(bob!, other))[0]).to.be.within(1, 25);
+      const { deadline: before, latestBuild: built } = await readBox(w(), bob!, other);
+      expect(built.maxDeadline).to.equal(before);
 
       await rests(ada!, 9);
       expect(await hoursLeft(ada!, id)).to.deep.equal([9, 9]);
-      expect(await hoursLeft(bob!, other)).to.deep.equal([before, before]);
+      const { deadline, latestBuild } = await readBox(w(), bob!, other);
+      expect([deadline, latestBuild.deadline, latestBuild.maxDeadline]).to.deep.equal([before, before, before]);
       await rests(ada!, 2);
       expect(await hoursLeft(ada!, id)).to.deep.equal([2, 2]);
       await rests(ada!, -1);

@@ -12,6 +12,8 @@ const presets = boxOf(0, {
 
 describe("workspaces under concurrency", () => {
   const w = world();
+  // The preset asks for no prebuilt workspaces: the server would delete them.
+  before(() => w().as(w().owner).put("/api/v2/prebuilds/settings", { reconciliation_paused: true }));
   const query = (text: string, ...values: unknown[]) => w().app.services.database.pool.query(text, values);
 
   /** Makes prebuilt workspaces of a preset, whose agents are ready. */

@@ -65,8 +65,9 @@ describe("account pages", () => {
   const open = (path: string) => page.goto(home + path);
   /** Presses a button that opens a page, and waits for the whole page. */
   const press = async (name: string) => {
-    await page.getByRole("button", { name, exact: true }).click();
+    // Otherwise, the end of the page before would count.
     await page.waitForLoadState();
+    await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name, exact: true }).click()]);
   };
   const alert = () => page.getByRole("alert").innerText();
   const notice = () => page.getByRole("status").innerText();
@@ -106,6 +107,7 @@ describe("account pages", () => {
     const bob = await w.user("bob");
     await open("/external-auth");
     await page.getByRole("link", { name: "Forgot your password?" }).click();
+    await page.waitForURL(/\/forgot-password/);
     await picture("forgotten");
     await field("Email").fill(bob.email);
     await press("Send a passcode");
@@ -323,6 +325,7 @@ describe("account pages", () => {
     await open("/external-auth");
     await picture("linked");
     await page.getByRole("link", { name: "Details The lab" }).click();
+    await page.waitForURL(`${home}/external-auth/lab`);
     expect(await page.locator("main").innerText()).to.include("You are connected as octo.");
     await picture("linked-details");
     expect(await page.locator("[aria-current=true]").innerText()).to.equal("Linked accounts");

@@ -1,6 +1,7 @@
 // How an audit log with the events of years is read.
 // Looks inside: a hundred thousand events.
 import { expect } from "chai";
+import { runJob } from "../support/background.js";
 import { fillAuditLog } from "../support/filled-tables.js";
 import { onEveryConnection, readsOf } from "../support/reads.js";
 import { type Client, type Person, world } from "../support/world.js";
@@ -26,6 +27,8 @@ describe("an audit log of many events", () => {
       organizationAdmins.push(admin);
     }
     actor = organizationAdmins[0]!.id;
+    // The server itself does so seconds after its start, and hours later: not while reads are counted.
+    await runJob(w.app, "dailyCountsJob");
     // Rare events and those of the organizations are weeks old.
     await fillAuditLog(w, { actor, organizations: [organization, other] });
   });
@@ -63,11 +66,11 @@ describe("an audit log of many events", () => {
     await repeat(() => w.as(organizationAdmins[1]!).graphql(large));
     for (const [client, variables] of queries) {
       const label = JSON.stringify(variables);
-      const { scans, fetched } = await readsOf(w, ["audit_events"], () =>
-        repeat(() => client.graphql(page, variables)),
-      );
+      const most = 10 * connections * 500;
+      const reads = () => repeat(() => client.graphql(page, variables));
+      const { scans, fetched } = await readsOf(w, ["audit_events"], reads, most);
       expect(scans, `sequential scans for ${label}`).to.equal(0);
-      expect(fetched / (10 * connections), `events fetched for ${label}`).to.be.below(500);
+      expect(fetched, `events fetched for ${label}`).to.be.below(most);
     }
   });
 });

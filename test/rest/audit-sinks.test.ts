@@ -25,6 +25,9 @@ const sinksOf = async (w: World) =>
   (await w.as(w.owner).graphql("{ auditSinks { name position behind deliveredAt failingSince lastFailure } }"))
     .auditSinks as Sink[];
 
+/** Milliseconds for what a sink does: after each failure, it waits for twice as long. */
+const timeout = 60_000;
+
 /** A collector that keeps what it accepts. */
 class Collector {
   readonly requests: Array<{ headers: IncomingHttpHeaders; records: LogRecord[]; status: number }> = [];
@@ -104,11 +107,15 @@ describe("the sinks of the audit log", () => {
   /** Waits until a sink has all events, and returns these. */
   const delivered = async (name: string) => {
     await eventually(async () => (await countRows(the(), "audit_number_queue")) === 0, "all are numbered");
-    await eventually(async () => {
-      const found = (await sinksOf(the())).find((sink) => sink.name.includes(name));
-      const last = (await streamed()).at(-1)!.number;
-      return found?.behind === 0 && found.position >= last;
-    }, `${name} has all`);
+    await eventually(
+      async () => {
+        const found = (await sinksOf(the())).find((sink) => sink.name.includes(name));
+        const last = (await streamed()).at(-1)!.number;
+        return found?.behind === 0 && found.position >= last;
+      },
+      `${name} has all`,
+      timeout,
+    );
     return streamed();
   };
 
@@ -158,7 +165,11 @@ describe("the sinks of the audit log", () => {
     expect((await sink())!.lastFailure).to.equal("The collector responded with status 503 and a redirect.");
     // A redirect is followed by none.
     collector.status = 307;
-    await eventually(() => collector.requests.some(({ status }) => status === 307), "the redirect is received");
+    await eventually(
+      () => collector.requests.some(({ status }) => status === 307),
+      "the redirect is received",
+      timeout,
+    );
     collector.status = 200;
     const all = await delivered(collector.url);
     expect(collector.accepted.map(({ body }) => JSON.parse(body.stringValue) as unknown)).to.deep.equal(all);

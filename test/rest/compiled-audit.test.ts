@@ -535,9 +535,12 @@ describe("the compiled program", () => {
       const resourceId = await play(w);
       const recorded = async () =>
         (await audited(w, { resourceType: type, resourceId })).map(({ action }) => action.toLowerCase());
-      const isThere = async () => (await recorded()).length >= actions.length;
+      const areThere = async () => {
+        const present = await recorded();
+        return actions.every((action) => present.includes(action));
+      };
       // Some are written after the response.
-      await eventually(isThere, `${type} has the events ${actions.join(", ")}`, 2_000).catch(() => {});
+      await eventually(areThere, `${type} has the events ${actions.join(", ")}`).catch(() => {});
       expect(await recorded()).to.include.members(actions);
     });
 

@@ -8,7 +8,7 @@ import { eventually } from "../support/watchers.js";
 import { type Answer, world } from "../support/world.js";
 
 describe("writers that wait for a locked row", () => {
-  const the = world({ STEWARD_DATABASE_POOL: "6", STEWARD_REQUEST_TIMEOUT: "6s" });
+  const the = world({ STEWARD_DATABASE_POOL: "6", STEWARD_REQUEST_TIMEOUT: "12s" });
   it("leave connections to reads and probes, and fail long before a statement times out", async () => {
     const w = the();
     const group = await w.group();

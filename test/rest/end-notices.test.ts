@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { boxOf, runningBox, templateOf } from "../support/builds.js";
 import { runJob } from "../support/background.js";
-import { letPass, setColumns, setTimes } from "../support/tables.js";
+import { letPass, lockRows, setColumns, setTimes } from "../support/tables.js";
 import { type Person, world } from "../support/world.js";
 
 describe("people are told that something of theirs ends", () => {
@@ -17,14 +17,18 @@ describe("people are told that something of theirs ends", () => {
   };
 
   /** Runs the jobs as several replicas would. */
-  const run = () =>
-    Promise.all(
+  async function run(): Promise<void> {
+    await Promise.all(
       [1, 2, 3].flatMap(() => [
         runJob(w().app, "tokenEndNotices"),
         runJob(w().app, "scimKeyEndNotices"),
         runJob(w().app, "shareEndNotices"),
       ]),
     );
+    // These leave out what the server itself is at work on, which it begins a minute after its start.
+    for (const table of ["api_keys", "scim_keys", "workspace_acl_entries"])
+      await lockRows(w(), table, {}, async () => {});
+  }
 
   async function tokenOf(user: Person, name: string): Promise<string> {
     const { createApiKey } = await w()

@@ -31,14 +31,14 @@ describe("external agents on their machine", () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  /** Runs a command with the Node of the tests. Resolves with its exit code. */
+  /** Runs a command with the Node of the tests. `ended` resolves with its exit code, once its output is read. */
   function run(command: string) {
     const env = { PATH: [dirname(process.execPath), process.env.PATH].join(":"), HOME: folder };
     const child = spawn("sh", ["-c", command], { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     const printed: string[] = [];
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
-    const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
     const kill = () => {
       if (child.exitCode === null) process.kill(-child.pid!, "SIGKILL");
     };
@@ -76,7 +76,11 @@ describe("external agents on their machine", () => {
               { id: workspace.agents[0]!.agentId },
             )
         ).workspaceAgent;
-      await eventually(async () => (await seen()).lifecycleState === "READY", running.printed.join(""), 20_000);
+      await eventually(
+        async () => (await seen()).lifecycleState === "READY",
+        () => running.printed.join(""),
+        60_000,
+      );
       // The heartbeat is another request than the reports.
       await eventually(async () => (await seen()).status === "CONNECTED", "it is connected");
       const state = await seen();

@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { reportWeek } from "../support/background.js";
 import { boxOf, createBox, endBuild, templateOf } from "../support/builds.js";
+import { withTimeLeft } from "../support/clock.js";
 import { sharedWorld } from "../support/world.js";
 
 /** How many reports are sent at a time. */
@@ -13,6 +14,8 @@ describe("the reports of failed builds", () => {
   const w = shared();
 
   it("reach the administrators of an organization, although many templates of others have none", async () => {
+    // All builds are of one week, and a week ends with a day.
+    await withTimeLeft(86_400_000, 100_000);
     const { owner } = w();
     const side = await w().organization("side");
     const administrator = await w().user("administrator");

@@ -1,4 +1,5 @@
 // Connections to Postgres on which nothing arrives any more, although they are open: a lost route, a dead firewall.
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import { type App, startServer } from "../support/app.js";
 import { type CutOff, cutOff } from "../support/cut-off.js";
@@ -28,7 +29,9 @@ describe("a server whose connections to Postgres lose all packets", () => {
       ...(await Promise.all(Array.from({ length: 12 }, () => owner.get("/api/v2/groups")))).map(({ status }) => status),
       (await create()).status,
     ];
-    expect(new Set(await all())).to.deep.equal(new Set([200, 201]));
+    // The first ones may take longer than they may on a machine that is busy.
+    const isServing = async () => isDeepStrictEqual(new Set(await all()), new Set([200, 201]));
+    await eventually(isServing, "all requests succeed");
 
     way.swallow();
     expect(new Set(await all())).to.deep.equal(new Set([503]));

@@ -2,6 +2,7 @@
 // Looks inside: counts statements.
 import { expect } from "chai";
 import { start } from "../support/agents.js";
+import { withClock } from "../support/clock.js";
 import { newScimUser, scimClient } from "../support/scim.js";
 import { credentials, makeClient, makeCode, redeem, refresh, sendForm } from "../support/oauth2.js";
 import { carryOut, newKey, queueImports, serve } from "../support/provisioners.js";
@@ -116,10 +117,13 @@ describe("hot paths take no more SQL statements than they do now", () => {
   const the = world();
 
   for (const [path, prepare] of Object.entries(requests))
-    it(path, async () => {
-      const statements = await allStatementsOf(await prepare(the()));
-      expect(statements.length, `\n${statements.join("\n\n")}\n`).to.be.at.most(most[path as Path]);
-    });
+    it(path, () =>
+      // What the server remembers for a second, it still knows then, however long the requests take.
+      withClock(async () => {
+        const statements = await allStatementsOf(await prepare(the()));
+        expect(statements.length, `\n${statements.join("\n\n")}\n`).to.be.at.most(most[path as Path]);
+      }),
+    );
 
   it("a job that a daemon takes", async () => {
     const w = the();

@@ -68,7 +68,11 @@ for (const [kind, command] of Object.entries(kinds))
         STEWARD_ADMIN_PASSWORD: ownerPassword,
       });
       try {
-        await eventually(() => printed.stdout.includes("listening"), "it serves", 20_000);
+        await eventually(
+          () => printed.stdout.includes("listening"),
+          () => `it serves: ${printed.stdout}${printed.stderr}`,
+          60_000,
+        );
         expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).to.equal(200);
         child.kill("SIGTERM");
         expect(await ended, printed.stderr).to.equal(0);

@@ -159,8 +159,7 @@ const rows: Row[] = [
   },
 ];
 
-describe("identities as providers send them", function () {
-  this.timeout(60_000);
+describe("identities as providers send them", () => {
   const getWorld = world();
   const replicas: App[] = [];
   const providers: OidcProvider[] = [];

@@ -25,7 +25,8 @@ interface Race {
 }
 
 describe("a change that races the deletion of its object", () => {
-  const the = world({ ...usualHashes, STEWARD_HASH_CONCURRENCY: "2" });
+  // Pairs wait for each other, on a slow machine for longer than requests usually may.
+  const the = world({ ...usualHashes, STEWARD_HASH_CONCURRENCY: "2", STEWARD_REQUEST_TIMEOUT: "5m" });
   let made = 0;
 
   const owner = () => the().as(the().owner);

@@ -4,7 +4,8 @@ import { newScimUser, scimClient } from "../support/scim.js";
 import { type Answer, world } from "../support/world.js";
 
 describe("concurrent SCIM changes of users and groups", () => {
-  const w = world();
+  // Requests wait for each other, on a slow machine for longer than they usually may.
+  const w = world({ STEWARD_REQUEST_TIMEOUT: "5m" });
 
   it("never fail, and leave groups whose members are users that the source sees", async () => {
     const scim = await scimClient(w());

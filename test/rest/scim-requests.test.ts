@@ -1,15 +1,18 @@
 // The log of the requests of identity providers that failed.
 // Reaches for tables: a thousand requests and thirty days are stored, a key is deleted, and the table is locked.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { IncomingMessage } from "node:http";
 import { expect } from "chai";
 import { startServer } from "../support/app.js";
 import { runJob } from "../support/background.js";
+import { withClock } from "../support/clock.js";
 import { newId } from "../support/ids.js";
 import { makeScimKey, newScimUser, ScimClient } from "../support/scim.js";
 import { insert } from "../support/stage.js";
 import { raw, rawRequest } from "../support/raw.js";
 import { countRows, lockRows, lockTable, storedText } from "../support/tables.js";
 import { eventually } from "../support/watchers.js";
-import { type Client, world } from "../support/world.js";
+import { type Answer, Client, world } from "../support/world.js";
 
 interface Logged {
   id: string;
@@ -30,7 +33,13 @@ const document = `query($key: String!, $first: Int, $after: String, $last: Int, 
 }`;
 
 describe("failed requests of SCIM keys", () => {
-  const w = world({ STEWARD_SCIM_MAX_BODY: "2048", STEWARD_SCIM_RATE_LIMIT: "40", STEWARD_DATABASE_POOL: "20" });
+  const w = world({
+    STEWARD_SCIM_MAX_BODY: "2048",
+    STEWARD_SCIM_RATE_LIMIT: "40",
+    STEWARD_DATABASE_POOL: "20",
+    // What waits to be written is given up after a sixth of it, which a slow machine may need for all the responses.
+    STEWARD_REQUEST_TIMEOUT: "5m",
+  });
   const owner = () => w().as(w().owner);
 
   const read = async (key: string, page: Record<string, unknown> = {}, client: Client = owner()) =>
@@ -216,7 +225,23 @@ describe("failed requests of SCIM keys", () => {
 });
 
 describe("failed requests of SCIM keys that the server gives up", () => {
-  const w = world({ STEWARD_REQUEST_TIMEOUT: "3s", STEWARD_DATABASE_POOL: "2" });
+  const w = world();
+
+  /**
+   * Resolves once so many requests with a method have arrived at the servers of this process. If their key is in the
+   * cache, they have it then.
+   */
+  const arrivals = (method: string, count: number): Promise<void> =>
+    new Promise((resolve) => {
+      const channel = "http.server.request.start";
+      let left = count;
+      const onRequest = (message: unknown) => {
+        if ((message as { request: IncomingMessage }).request.method !== method || --left > 0) return;
+        unsubscribe(channel, onRequest);
+        setImmediate(resolve);
+      };
+      subscribe(channel, onRequest);
+    });
 
   /** The status and detail of each request in the log of a key, once there are so many. */
   async function logged(key: string, count: number): Promise<string[]> {
@@ -227,32 +252,51 @@ describe("failed requests of SCIM keys that the server gives up", () => {
 
   it("are noted once, with what the provider was told, whatever becomes of their work", async () => {
     const { id, secret } = await makeScimKey(w());
-    const scim = new ScimClient(w().nobody, secret);
-    const { body: user } = await scim.post("/Users", newScimUser());
+    const { body: user } = await new ScimClient(w().nobody, secret).post("/Users", newScimUser());
     const change = { Operations: [{ op: "replace", path: "displayName", value: "Late" }] };
-    // Two changes run at a time, and each waits for the lock: the last ones exceed three seconds.
-    const answers = await lockRows(w().database.url, "users", { id: user.id }, () =>
-      Promise.all(Array.from({ length: 24 }, () => scim.patch(`/Users/${user.id}`, change))),
-    );
-    expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 503));
-    expect(answers.filter(({ body }) => /took too long/.test(body.detail as string))).to.not.have.length(0);
-    // Requests are written in their order: those that were given up have ended before the next one.
-    await scim.get("/Users/none");
-    const log = await logged(id, answers.length + 1);
-    expect(log.slice(1)).to.have.members(
-      answers.map(({ body }) => `PATCH /scim/v2/Users/${user.id}: 503 ${body.detail}`),
-    );
+    const hurried = { STEWARD_REQUEST_TIMEOUT: "3s", STEWARD_DATABASE_POOL: "2" };
+    const server = await startServer(w().database.url, hurried);
+    try {
+      const scim = new ScimClient(new Client(server.url), secret);
+      // Two changes run at a time, and each waits for the lock: the last ones exceed three seconds.
+      const answers = await lockRows(w().database.url, "users", { id: user.id }, async () => {
+        let sent: Array<Promise<Answer>> = [];
+        // Their key stays in the cache until all have it: to read it, they would wait for the others.
+        await withClock(async () => {
+          expect(await scim.get("/Users?count=0")).to.include({ status: 200 });
+          const arrived = arrivals("PATCH", 24);
+          sent = Array.from({ length: 24 }, () => scim.patch(`/Users/${user.id}`, change));
+          await arrived;
+        });
+        return Promise.all(sent);
+      });
+      expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 503));
+      expect(answers.filter(({ body }) => /took too long/.test(body.detail as string))).to.not.have.length(0);
+      // Requests are written in their order: those that were given up have ended before the next one.
+      await scim.get("/Users/none");
+      const log = await logged(id, answers.length + 1);
+      expect(log.slice(1)).to.have.members(
+        answers.map(({ body }) => `PATCH /scim/v2/Users/${user.id}: 503 ${body.detail}`),
+      );
+    } finally {
+      await server.close();
+    }
   });
 
   it("are noted when the server stops before it has received them", async () => {
     const { id, secret } = await makeScimKey(w());
     const server = await startServer(w().database.url);
     const headers = [`Authorization: Bearer ${secret}`, "Content-Type: application/scim+json", "Content-Length: 1000"];
-    const sent = raw(server.url, rawRequest("POST /scim/v2/Users", headers, "{"));
-    // Before its key is known, the request would be that of a stranger: nothing tells when it is, but a server at rest is fast.
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const sent: Array<ReturnType<typeof raw>> = [];
+    // Before its key is known, the request would be that of a stranger. The standing clock keeps the key in the cache.
+    await withClock(async () => {
+      expect(await new ScimClient(new Client(server.url), secret).get("/Users?count=0")).to.include({ status: 200 });
+      const arrived = arrivals("POST", 1);
+      sent.push(raw(server.url, rawRequest("POST /scim/v2/Users", headers, "{")));
+      await arrived;
+    });
     await server.close();
-    expect((await sent).statuses).to.deep.equal([503]);
+    expect((await sent[0]!).statuses).to.deep.equal([503]);
     expect(await logged(id, 1)).to.deep.equal([
       "POST /scim/v2/Users: 503 The service is temporarily unavailable. The server stops.",
     ]);

@@ -16,8 +16,7 @@ const remove = `mutation($input: DeleteIdentityProviderInput!) { deleteIdentityP
 
 type Claims = Record<string, unknown>;
 
-describe("sign-outs at providers", function () {
-  this.timeout(60_000);
+describe("sign-outs at providers", () => {
   const getWorld = world({ STEWARD_OUTBOUND_ALLOW: "127.0.0.0/8" });
   let one: ForgingProvider;
   let two: ForgingProvider;

@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { runJob } from "../support/background.js";
 import { boxOf, runningBox, templateOf } from "../support/builds.js";
 import { setColumns } from "../support/tables.js";
+import { eventually } from "../support/watchers.js";
 import { type Person, world } from "../support/world.js";
 
 describe("the notice before a workspace stops by itself", () => {
@@ -24,6 +25,10 @@ describe("the notice before a workspace stops by itself", () => {
     return (body.notifications as Notice[]).filter(({ title }) => title.endsWith("stops soon"));
   };
 
+  /** Waits for notices, which a run of the server itself may be about to send. */
+  const noticed = (user: Person, count: number) =>
+    eventually(async () => (await noticesOf(user)).length >= count, `${count} notices arrive`);
+
   async function running(owner: Person): Promise<{ id: string; name: string }> {
     const template = await templateOf(w(), boxOf(), { settings: { default_ttl: 3600 } });
     return (await runningBox(w(), owner, template.id)).workspace;
@@ -36,6 +41,7 @@ describe("the notice before a workspace stops by itself", () => {
     expect(await noticesOf(ada!)).to.deep.equal([]);
     await stopIn(id, 20);
     await run();
+    await noticed(ada!, 1);
     await run();
     const [notice, ...others] = await noticesOf(ada!);
     expect(others).to.deep.equal([]);
@@ -52,11 +58,13 @@ describe("the notice before a workspace stops by itself", () => {
     const { id } = await running(ada!);
     await stopIn(id, 20);
     await run();
+    await noticed(ada!, 1);
     await stopIn(id, 25);
     await run();
     expect(await noticesOf(ada!)).to.have.length(1);
     await set(id, { stop_noticed_at: new Date(Date.now() - 7_200_000) });
     await run();
+    await noticed(ada!, 2);
     expect(await noticesOf(ada!)).to.have.length(2);
   });
 

@@ -1,7 +1,7 @@
 // Tasks at every step of their life, while the server, the daemon or the program of the task is killed.
 // Reaches for tables: leases of jobs and of deliveries last for minutes.
 import { expect } from "chai";
-import { setTimes } from "../support/tables.js";
+import { setColumns, setTimes } from "../support/tables.js";
 import { runJob } from "../support/background.js";
 import { AgentProgram } from "../support/agent-api.js";
 import { type ServerProcess, spawnServer } from "../support/process.js";
@@ -175,8 +175,8 @@ describe("tasks at every step of their life", () => {
     },
   };
 
-  /** Creates a task for each step, and brings it there. */
-  async function stage(): Promise<Record<Step, Subject>> {
+  /** Creates a task for each step, and brings it there, to some in other ways. */
+  async function stage(others: Partial<typeof reach> = {}): Promise<Record<Step, Subject>> {
     round++;
     const subjects = await Promise.all(
       steps.map(async (step, place): Promise<Subject> => {
@@ -186,7 +186,7 @@ describe("tasks at every step of their life", () => {
         const { status, body } = await as().post(`${tasks}/me`, { template_version_id: versionIds[place], name });
         expect(status, JSON.stringify(body)).to.equal(201);
         const subject: Subject = { step, name, id: body.id, workspaceId: body.workspace_id.uuid, program };
-        await reach[step](subject);
+        await (others[step] ?? reach[step])(subject);
         return subject;
       }),
     );
@@ -254,6 +254,8 @@ describe("tasks at every step of their life", () => {
     round++;
     await join();
     at.queued.program.status = "stable";
+    // The longer the program was busy, the later it would be tried again.
+    await setColumns(the(), "task_messages", { state: "queued" }, { next_attempt_at: new Date() });
     taken.delete(at.pending.job!.jobId);
     await run(at.pending);
     for (const subject of [at.initializing, at.pausing, at.resuming]) {
@@ -270,7 +272,13 @@ describe("tasks at every step of their life", () => {
   });
 
   it("go on after the program was killed, with another conversation", async () => {
-    const at = await stage();
+    const at = await stage({
+      async pending(subject) {
+        await assigned(subject);
+        // The daemon accepts it once all the others are there too, which may take longer than the usual 15 seconds.
+        await setTimes(the(), "provisioner_jobs", { id: subject.job!.jobId }, { lease_expires_at: "10 min" });
+      },
+    });
     for (const { program } of Object.values(at)) program.kill();
     await becomes(at.queued, "active");
     for (const { program } of Object.values(at)) program.revive();

@@ -70,6 +70,8 @@ describe("inputs of tasks", () => {
       }),
     );
     program.status = "stable";
+    // The longer the program was busy, the later they would be tried again.
+    await setColumns(the(), "task_messages", { state: "queued" }, { next_attempt_at: new Date() });
     const all = count * each;
     await eventually(() => program.inputs.length >= all, "all inputs arrive", 45_000);
     await eventually(

@@ -5,6 +5,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } fr
 import { csrfCookie, csrfTokenOf } from "../../src/http/csrf.js";
 import { sessionCookie } from "../../src/http/credentials.js";
 import { launchBrowser } from "./browser.js";
+import { slowness } from "./watchers.js";
 import { type Person, startWorld, type World } from "./world.js";
 
 /** Errors that the browser itself reports, of failures that the console handles. */
@@ -20,7 +21,8 @@ export class Console {
     readonly visit: BrowserContext,
     readonly page: Page,
   ) {
-    page.setDefaultTimeout(60_000);
+    // Of all its pages, also those that links open.
+    visit.setDefaultTimeout(60_000);
     page.on("pageerror", (error) => this.complaints.push(String(error)));
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type()) && !handled.test(message.text()))
@@ -93,6 +95,14 @@ export class Console {
   };
 }
 
+/** Has notices stay as much longer as everything takes on this machine now. Their times are those of `ui/notices.tsx`. */
+const keepNotices = (visit: BrowserContext) =>
+  visit.addInitScript(`{
+    const later = window.setTimeout;
+    window.setTimeout = (run, time, ...rest) =>
+      later(run, [4_000, 10_000, 12_000].includes(time) ? time * ${slowness()} : time, ...rest);
+  }`);
+
 /** Inside `describe`: starts a world and a browser before the tests, and opens the console for each of them. */
 export function consoleTests(settings: NodeJS.ProcessEnv = {}, options: BrowserContextOptions = {}): () => Console {
   let world: World;
@@ -110,6 +120,7 @@ export function consoleTests(settings: NodeJS.ProcessEnv = {}, options: BrowserC
   });
   beforeEach(async () => {
     const visit = await browser.newContext({ locale: "en-US", timezoneId: "Europe/Berlin", ...options });
+    await keepNotices(visit);
     current = new Console(world, world.app.services.config.accessUrl, visit, await visit.newPage());
   });
   afterEach(async () => {

@@ -176,8 +176,12 @@ export async function eventually(
   const start = Date.now();
   while (!(await holds())) {
     const waited = Date.now() - start;
-    if (waited > milliseconds * slowness())
+    if (waited > milliseconds * slowness()) {
+      // What arrived while the process was held up is still to be read.
+      await new Promise(setImmediate);
+      if (await holds()) return;
       throw new Error(`Timed out after ${waited} ms: ${typeof what === "string" ? what : what()}.`);
+    }
     await new Promise((resolve) => setTimeout(resolve, Math.min(100, Math.max(10, waited / 10))));
   }
 }

@@ -434,7 +434,11 @@ describe("the console shows the deployment", () => {
     await fill("Edit profile", { Name: "Nova" }, "Save");
     await page.getByRole("button", { name: /^Account of .*Nova/ }).waitFor();
     const toggle = page.getByLabel(/^Custom Notification, Inbox/);
-    await toggle.click();
+    // It is shown before the server has stored it.
+    const stored = page.waitForResponse(
+      (response) => response.request().postData()?.includes("mutation UpdatePreferences(") ?? false,
+    );
+    await Promise.all([stored, toggle.click()]);
     await page
       .getByRole("row", { name: /^Custom Notification/ })
       .getByText("Off")

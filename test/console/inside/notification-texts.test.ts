@@ -149,20 +149,22 @@ describe("the texts of notifications", () => {
     // In the console, page by page, newest first.
     await openAs(ada, "/inbox");
     const shown: Array<{ title: string; text: string; links: string[] }> = [];
-    for (;;) {
-      await page.getByRole("article").first().waitFor();
-      const articles = await page.getByRole("article").evaluateAll((all) =>
+    // Without their times, which change while they are shown.
+    const articles = () =>
+      page.getByRole("article").evaluateAll((all) =>
         all.map((each) => ({
           title: each.querySelector("h2")!.textContent!,
           text: each.querySelector(".text")!.textContent!,
           links: [...each.querySelectorAll("a")].map((link) => link.getAttribute("href")!),
         })),
       );
-      shown.push(...articles);
+    await page.getByRole("article").first().waitFor();
+    for (;;) {
+      const before = await articles();
+      shown.push(...before);
       if (shown.length >= ordered.length) break;
-      const before = await page.getByRole("article").first().textContent();
       await page.getByRole("button", { name: "Next", exact: true }).click();
-      const isNew = async () => (await page.getByRole("article").first().textContent()) !== before;
+      const isNew = async () => JSON.stringify(await articles()) !== JSON.stringify(before);
       await eventually(isNew, "the next page", 120_000);
     }
     const key = (each: { title: string; text: string; links: string[] }) => JSON.stringify(each);

@@ -302,6 +302,8 @@ describe("the console shows work", () => {
       }
       await button("Stop 2").click();
       for (const name of ["many-a", "many-b"]) await row(name).getByText("Stopped").waitFor();
+      // What is done is not selected any more.
+      await page.getByRole("region", { name: "Selected workspaces" }).waitFor({ state: "detached" });
       expect(
         await main()
           .getByRole("button", { name: /^Start many-/ })
@@ -375,7 +377,7 @@ describe("the console shows work", () => {
     });
 
     it("offer only what the caller may do, after one check for each view", async () => {
-      const { world, page, openAs, heading, offered } = console();
+      const { world, page, openAs, heading, offered, button } = console();
       const [ada, bob] = await world.users("ada", "bob");
       const templateId = await importedTemplate(world, "offered", echoDocument());
       const create = "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }";
@@ -391,6 +393,7 @@ describe("the console shows work", () => {
       await heading("private");
       await eventually(() => checks > 0, "the check");
       // It makes a workspace of their own.
+      await button("Duplicate").waitFor();
       expect(await offered()).to.deep.equal(["Duplicate"]);
       expect(checks).to.equal(1);
       await openAs(ada!, `/workspaces/${id}`);

@@ -21,6 +21,7 @@ import {
   settingsIn,
   unusualCopy,
 } from "../../support/changed-settings.js";
+import { inMs } from "../../support/clock.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "../../support/cluster.js";
 import { deliver } from "../../support/inbox.js";
 import { spawnCommand } from "../../support/process.js";
@@ -121,19 +122,32 @@ describe("the settings of a database that an operator has changed", () => {
   });
 
   it("let no key live longer than its time", async () => {
-    const made = await w
-      .as(w.owner)
-      .graphql(
-        `mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { token apiKey { id expiresAt } } }`,
-        { input: { name: "short", expiresAt: new Date(Date.now() + 1_500).toISOString() } },
-      );
-    const { token, apiKey } = made.createApiKey;
-    expect(apiKey.expiresAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    const key = new Client(w.url, token);
-    expect((await key.get("/api/v2/groups")).status).to.equal(200);
-    await delay(1_600);
+    /** Makes a key, and uses it within its time, which is longer where that takes longer. */
+    const used = async (lifetime: number): Promise<{ key: Client; expiresAt: string; lifetime: number }> => {
+      const input = { name: `short-${lifetime}`, expiresAt: inMs(lifetime) };
+      const isOver = () => Date.now() >= Date.parse(input.expiresAt);
+      const made = await w
+        .as(w.owner)
+        .graphql(
+          `mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { token apiKey { id expiresAt } } }`,
+          { input },
+        )
+        .catch((error: unknown) => {
+          if (!isOver()) throw error;
+        });
+      if (!made) return used(2 * lifetime);
+      const { token, apiKey } = made.createApiKey;
+      const key = new Client(w.url, token);
+      const { status } = await key.get("/api/v2/groups");
+      if (isOver()) return used(2 * lifetime);
+      expect(status).to.equal(200);
+      return { key, expiresAt: apiKey.expiresAt, lifetime };
+    };
+    const { key, expiresAt, lifetime } = await used(1_500);
+    expect(expiresAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    await delay(lifetime + 100);
     const { status, body } = await key.get("/api/v2/groups");
-    expect(`${status} ${body.detail}`).to.equal(`401 API key expired at "${apiKey.expiresAt}".`);
+    expect(`${status} ${body.detail}`).to.equal(`401 API key expired at "${expiresAt}".`);
   });
 
   it("let concurrent changes of an object all succeed, and change entities", async () => {

@@ -28,8 +28,8 @@ interface Message {
 describe("the example agentapi-echo", () => {
   let program: Program;
   let url: string;
-  /** Milliseconds of work per message, in which the requests of a test arrive. */
-  const work = () => String(Math.round(1_500 * slowness()));
+  /** Milliseconds of work per message. */
+  const work = (milliseconds: number) => String(Math.round(milliseconds * slowness()));
 
   /** Starts the program, and waits until it listens. */
   async function chat(settings: NodeJS.ProcessEnv, ...words: string[]) {
@@ -72,7 +72,8 @@ describe("the example agentapi-echo", () => {
   const isReply = (event: string, data: Record<string, unknown>) => event === "message_update" && data.role === "agent";
 
   it("repeats a message after a moment of work, and rejects another one meanwhile", async () => {
-    await chat({}, "--model", "large", "--work", work());
+    // The requests of the test arrive during the work.
+    await chat({}, "--model", "large", "--work", work(6_000));
     expect(await get("/status")).to.include({ status: "stable" });
     const reply = eventsUntil(isReply);
     const sent = await post({ type: "user", content: "Hello" });
@@ -138,7 +139,7 @@ describe("the example agentapi-echo", () => {
     const steward = await StandInSteward.start();
     const agent = steward.addAgent({ agentName: "main" });
     const settings = { STEWARD_TASK_PROMPT: "Do it", STEWARD_URL: steward.url, STEWARD_AGENT_TOKEN: agent.token };
-    await chat(settings, "--work", work());
+    await chat(settings, "--work", work(1_500));
     await eventsUntil(isReply);
     await agent.until(() => agent.inputsOf("reportAppStatus").length === 2);
     expect(agent.inputsOf("reportAppStatus").map(({ appSlug, state }) => [appSlug, state])).to.deep.equal([

@@ -318,6 +318,13 @@ describe("the retention of inboxes", () => {
     for (const offset of past) await query(the(), "select create_month('inbox', $1)", [month(offset).date]);
   });
 
+  /** Creates users. Owners have been told of them: nothing else arrives in an inbox while a test changes some. */
+  async function usersOf(w: World, ...usernames: string[]): Promise<Person[]> {
+    const made = await w.users(...usernames);
+    await runJob(w.app, "noticeJob");
+    return made;
+  }
+
   /** Adds a notification a day to an inbox, for months; those of odd days are read. Then counts what is unread. */
   async function fillMonths(w: World, { id }: Person, offsets: readonly number[]): Promise<void> {
     for (const offset of offsets)
@@ -351,7 +358,7 @@ describe("the retention of inboxes", () => {
 
   it("drops the months beyond both, with what they add to the numbers of unread notifications", async () => {
     const w = the();
-    const [ada, bob, carl, dora] = (await w.users("ada", "bob", "carl", "dora")) as [Person, Person, Person, Person];
+    const [ada, bob, carl, dora] = (await usersOf(w, "ada", "bob", "carl", "dora")) as [Person, Person, Person, Person];
     await fillMonths(w, ada, past.slice(0, -1));
     await fillMonths(w, bob, [-2, -1]);
     await fillMonths(w, carl, [-6, -5]);
@@ -383,7 +390,7 @@ describe("the retention of inboxes", () => {
 
   it("deletes what is read between them, and keeps what is unread, or the reverse", async () => {
     const w = the();
-    const [ada, bob] = (await w.users("ada", "bob")) as [Person, Person];
+    const [ada, bob] = (await usersOf(w, "ada", "bob")) as [Person, Person];
     await fillMonths(w, ada, past.slice(0, -1));
     await fillMonths(w, bob, [-1]);
     await runWith(w, "inboxPurge", both());
@@ -398,7 +405,7 @@ describe("the retention of inboxes", () => {
 
   it("deletes rows that no month has", async () => {
     const w = the();
-    const [ada] = (await w.users("ada")) as [Person];
+    const [ada] = (await usersOf(w, "ada")) as [Person];
     await query(w, `drop table inbox_${month(-5).name}`);
     await fillMonths(w, ada, [-5, -1]);
     expect(await query(w, "select from inbox_default")).to.have.length.above(27);
@@ -412,7 +419,7 @@ describe("the retention of inboxes", () => {
 
   it("leaves full inboxes the newest, read ones go first, and does not touch the others", async () => {
     const w = the();
-    const [ada, bob, carl] = (await w.users("ada", "bob", "carl")) as [Person, Person, Person];
+    const [ada, bob, carl] = (await usersOf(w, "ada", "bob", "carl")) as [Person, Person, Person];
     const ids: string[] = [];
     for (let n = 0; n < 15; n++) ids.push(...(await deliver(w.app, ada.id, [`n${n}`])));
     await deliver(w.app, bob.id, ["a", "b", "c"]);
@@ -449,7 +456,7 @@ describe("the retention of inboxes", () => {
 
   it("counts what others change while it waits for them", async () => {
     const w = the();
-    const [ada] = (await w.users("ada")) as [Person];
+    const [ada] = (await usersOf(w, "ada")) as [Person];
     await fillMonths(w, ada, past.slice(0, -1));
     const writer = new Client({ connectionString: w.database.url });
     await writer.connect();
@@ -484,7 +491,7 @@ describe("the retention of inboxes", () => {
 
   it("lets writers and watchers go on, whose counts stay right", async () => {
     const w = the();
-    const people = (await w.users("ada", "bob", "carl")) as [Person, Person, Person];
+    const people = (await usersOf(w, "ada", "bob", "carl")) as [Person, Person, Person];
     for (const person of people) await fillMonths(w, person, past.slice(0, -1));
     const watchers = await Promise.all(people.map(({ token }) => transports.SSE(w.url, token)));
     const titles = Array.from({ length: 40 }, (_, n) => `n${n}`);

@@ -139,6 +139,7 @@ describe("links that unsubscribe from mails", () => {
     expect(await visitor.innerText("main")).to.include("Custom Notification");
     expect(await preferences(), "a GET changes nothing").to.deep.equal([]);
     await visitor.click("button");
+    await visitor.getByText("You are unsubscribed.").waitFor();
     expect(await visitor.innerText("main")).to.include("You are unsubscribed.");
     await visitor.close();
     const off = [{ templateId: "39b1e189-c857-4b0c-877a-511144c18516", disabledMethods: ["SMTP"] }];

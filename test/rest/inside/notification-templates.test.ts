@@ -801,8 +801,11 @@ Others may be affected as well. Claims that are too large can often be limited a
     const subject = (what: string) => `Subject: Task ${task.name} is ${what}`;
     const arrived = (what: string) => mailbox.letters.slice(length).filter(({ text }) => text.includes(subject(what)));
     await eventually(() => arrived("complete").length === 1, "the last mail arrives", 15_000);
+    // Mails are sent at the same time: the last one may overtake others.
+    const others = ["waiting for input", "working"];
+    await eventually(() => others.every((what) => arrived(what).length > 0), "the others arrive", 15_000);
     const { body } = await w.as(ada!).get(`${inbox}?targets=${task.id}`);
-    for (const what of ["waiting for input", "working"]) {
+    for (const what of others) {
       const shown = body.notifications.filter(({ title }: Anything) => title === `Task ${task.name} is ${what}`);
       for (const { length: count } of [arrived(what), shown]) expect(count, what).to.be.within(1, minutes);
     }

@@ -118,13 +118,18 @@ describe("the delivery of notifications by servers that are killed", () => {
     const settings = {
       ...receiver.settings,
       STEWARD_DATABASE_URL: w.database.url,
-      STEWARD_NOTIFICATIONS_LEASE_PERIOD: "4s",
-      STEWARD_NOTIFICATIONS_DISPATCH_TIMEOUT: "2s",
+      STEWARD_NOTIFICATIONS_LEASE_PERIOD: "10s",
+      STEWARD_NOTIFICATIONS_DISPATCH_TIMEOUT: "8s",
       STEWARD_NOTIFICATIONS_FETCH_INTERVAL: "200ms",
     };
     const { length } = receiver.requests;
-    receiver.respond = (count) => (count === length + 1 ? "hang" : 204);
     const halted = await spawnServer(settings);
+    receiver.respond = (count) => {
+      if (count !== length + 1) return 204;
+      // Before its attempt times out.
+      halted.child.kill("SIGSTOP");
+      return "hang";
+    };
     const response = await fetch(`${halted.url}/api/v2/notifications/custom`, {
       method: "POST",
       headers: { Authorization: `Bearer ${w.owner.token}`, "Content-Type": "application/json" },
@@ -132,7 +137,6 @@ describe("the delivery of notifications by servers that are killed", () => {
     });
     expect(response.status).to.equal(204);
     await eventually(() => receiver.requests.length === length + 1, "the first attempt", 30_000);
-    halted.child.kill("SIGSTOP");
     const other = await spawnServer(settings);
     const { id } = receiver.requests[length]!;
     const read = async () =>

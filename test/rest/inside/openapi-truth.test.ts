@@ -170,7 +170,7 @@ describe("the OpenAPI description tells the truth", () => {
       // One statement: the passcode of the request before it may be stored at any time, and is replaced.
       await w().app.services.database.pool.query(
         `insert into one_time_passcodes (user_id, code_hash, expires_at, requested_at)
-         values ($1, $2, 'tomorrow', '{now}')
+         values ($1, $2, now() + interval '1 day', '{now}')
          on conflict (user_id) do update set (code_hash, expires_at, attempts, requested_at) =
            (excluded.code_hash, excluded.expires_at, 0, excluded.requested_at)`,
         [user_id, hashSecret(code!)],

@@ -14,6 +14,7 @@ import { ProcessWorker } from "../../../clients/daemon/process/worker.js";
 import { finalClosing, WebSocketTransport } from "../../../clients/daemon/web-socket.js";
 import { isRunning, node, readReport, server } from "../../support/children.js";
 import { type StandInJob, standInWorkspace, StandInSteward } from "../../support/stand-in-steward.js";
+import { eventually } from "../../support/watchers.js";
 
 const quick = {
   ...pace,
@@ -32,6 +33,8 @@ const quick = {
 
 const check = { url: "http://${host.address}:${port.web}/status", interval: 1, threshold: 1 };
 const web = { slug: "web", url: "http://${host.address}:${port.web}", healthcheck: check };
+/** An app that is unhealthy only while its command is down, however slow the machine is. */
+const patient = { ...web, healthcheck: { ...check, threshold: 60 } };
 const main = { name: "main", os: "linux", arch: "amd64" };
 const template = (...agents: object[]) => ({
   schema: "steward.template/1",
@@ -61,6 +64,13 @@ describe("the process provisioner", () => {
     await steward.stop();
     await rm(directory, { recursive: true });
   });
+
+  /** Runs a daemon that waits so many milliseconds for commands that fail early. */
+  async function settleIn(settle: number) {
+    stop.abort();
+    await running;
+    await serve({ settle });
+  }
 
   /** Runs a daemon in this process. */
   async function serve(changes: Partial<typeof quick> = {}) {
@@ -204,6 +214,8 @@ describe("the process provisioner", () => {
   });
 
   it("fails a build whose command fails immediately, and ends everything that it started", async () => {
+    // The build takes all of this time, for the other agent.
+    await settleIn(8_000);
     const other = { ...main, name: "other", command: server("0") };
     steward.secrets.env = [{ name: "API_KEY", value: "hidden-key" }];
     const script = 'printf "Out of tokens\\n\\033[31mKey $API_KEY\\033[0m has none\\n\\n" >&2; exit 3';
@@ -230,10 +242,8 @@ describe("the process provisioner", () => {
   });
 
   it("ends what it started if the build is canceled, or its lease is lost", async () => {
-    stop.abort();
-    await running;
     // No build succeeds before it is interrupted.
-    await serve({ settle: 60_000 });
+    await settleIn(20_000);
     for (const interrupt of [(job: StandInJob) => steward.cancel(job), (job: StandInJob) => steward.takeAway(job)]) {
       const job = build("START", template({ ...main, command: server("0") }));
       await job.until(() => job.logs.some(({ output }) => output.includes("Starting the command")));
@@ -322,6 +332,7 @@ describe("the process provisioner", () => {
     const [often] = agent.manifest.scripts as Array<{ id: string }>;
     const runs = () => agent.inputsOf("reportScriptResult").filter(({ scriptId }) => scriptId === often!.id);
     await agent.until(() => runs().length >= 2 && agent.lines.some((line) => line.includes("it is outside the home")));
+    await agent.until(() => agent.lifecycle.includes("READY"));
     expect(runs()[0]).to.include({ status: "OK", exitCode: 0 });
     expect(agent.lines).to.include('The script "Never" does not run by its schedule 99 * * * *, which is not valid.');
     expect(agent.lifecycle).to.include("READY");
@@ -353,7 +364,7 @@ describe("the process provisioner", () => {
 
   it("restarts a command that fails, if the template says so; its apps are unhealthy meanwhile", async () => {
     const command = server();
-    const job = await start({ ...main, command, apps: [web], restart: "on_failure" });
+    const job = await start({ ...main, command, apps: [patient], restart: "on_failure" });
     const agent = steward.agentOf(job, "main");
     await agent.until(() => agent.healthOf("web").includes("HEALTHY"));
     const first = readReport(home());
@@ -366,7 +377,7 @@ describe("the process provisioner", () => {
   });
 
   it("disconnects an agent whose command has ended", async () => {
-    const job = await start({ ...main, command: server(), apps: [web] });
+    const job = await start({ ...main, command: server(), apps: [patient] });
     const agent = steward.agentOf(job, "main");
     await agent.until(() => agent.healthOf("web").includes("HEALTHY"));
     process.kill(readReport(home()).pid, "SIGKILL");
@@ -432,8 +443,7 @@ describe("the process provisioner", () => {
     await agent.until(() => agent.healthOf("web").includes("HEALTHY"));
     const { pid, grandchild } = readReport(home());
     agent.isValid = false;
-    for (const deadline = Date.now() + 10_000; Date.now() < deadline && (isRunning(pid) || isRunning(grandchild));)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(() => !isRunning(pid) && !isRunning(grandchild), "both processes end");
     expect([pid, grandchild].map(isRunning)).to.deep.equal([false, false]);
   });
 

@@ -154,10 +154,13 @@ describe("the reason of a failure", () => {
         await stage.next();
         const late =
           "update provisioner_jobs set created_at = now() - interval '31 minutes', worker_id = null, lease_hash = null, lease_expires_at = null where status = 'pending'";
+        // Its next pong would say that it is online.
+        stage.daemon.socket.pause();
         // In one transaction, since the server runs the same job.
         await sql(change ? `${change}; ${late}` : late);
         await runJob(the().app, "jobReaper");
         await sql("update provisioner_daemons set last_seen_at = now()");
+        stage.daemon.socket.resume();
         await expectReason(task.id, `The build of the workspace failed: ${waited}: ${why}`);
         expect((await inbox(ada!))[0]!.content).to.include(why);
         const { workspace } = await as(ada!).graphql(
@@ -273,9 +276,16 @@ describe("the reason of a failure", () => {
       const watcher = watch(the(), as(ada!), changed);
       const statuses = () => watcher.events.map(({ status }) => status);
       await eventually(() => statuses().at(-1) === "ACTIVE", "the watcher sees the task");
-      await silentFor(agent, 25);
-      await notice();
-      expect(await read(task.id)).to.include({ status: "active" });
+      // Once more if the machine took the time that was left, after which the agent has been silent for too long.
+      let found: Anything;
+      for (let since = 0; since === 0 || Date.now() - since > 4_000;) {
+        since = Date.now();
+        await beat(token);
+        await silentFor(agent, 25);
+        await notice();
+        found = await read(task.id);
+      }
+      expect(found).to.include({ status: "active" });
       await silentFor(agent, 31);
       // As two replicas do.
       await Promise.all([notice(), notice()]);
@@ -286,8 +296,8 @@ describe("the reason of a failure", () => {
       expect((await errors()).map(({ content }) => content)).to.deep.equal([
         `The task **${task.name}** in the workspace **${task.name}** is in error:\n\n${lost}`,
       ]);
-      const found = await as(ada!).get(`${tasks}?q=${encodeURIComponent("owner:me status:error")}`);
-      expect(found.body.tasks.map((each: Anything) => each.id)).to.deep.equal([task.id]);
+      const listed = await as(ada!).get(`${tasks}?q=${encodeURIComponent("owner:me status:error")}`);
+      expect(listed.body.tasks.map((each: Anything) => each.id)).to.deep.equal([task.id]);
 
       await beat(token);
       await eventually(() => statuses().at(-1) === "ACTIVE", "the watcher is told that it is back");
@@ -311,6 +321,9 @@ describe("the reason of a failure", () => {
       await expectReason(task.id, "The agent of the workspace has ended.");
       await beat(token);
       expect(await read(task.id)).to.include({ status: "active" });
+      // Otherwise its machine is gone 30 seconds later, and has a wrong status until that is noticed.
+      await as(ada!).post(`${tasks}/me/${task.id}/pause`);
+      await stage.carryOut();
     });
 
     it("is found by a job every 10 seconds, but not by a server that has just started", async () => {
@@ -407,7 +420,7 @@ describe("the reason of a failure", () => {
       const told = async (person: Person = tina!) =>
         (await inbox(person)).filter(({ title }) => title.startsWith("Prebuilding") && title.endsWith("failed"));
       // The first three failures must be in the same hour, by which messages are counted.
-      await withTimeLeft(3_600_000, 15_000);
+      await withTimeLeft(3_600_000, 60_000);
       await fail("No machine is free.");
       expect(await told(), "once for both presets").to.have.length(1);
       expect((await told())[0]!.title).to.match(new RegExp(`^Prebuilding (big|small) of ${name} failed$`));

@@ -139,20 +139,27 @@ describe("reads from a standby", () => {
     expect(await isStandby(ctx)).to.equal(false);
     const writer = systemContext(w.app);
     expect(await writer.transactional(() => writer.readOnStandby(isStandby))).to.equal(false);
-    const failure = await ctx
-      .readOnStandby(({ db }) => sql`create table mine ()`.execute(db))
-      .catch(({ code }) => code);
+    let failure: unknown;
+    const hasFailed = async () => {
+      failure = await ctx
+        .readOnStandby(async (reading) => (await isStandby(reading)) && sql`create table mine ()`.execute(reading.db))
+        .catch(({ code }) => code);
+      return failure !== false;
+    };
+    await eventually(hasFailed, "a statement that writes runs on the standby", 30_000);
     expect(failure).to.equal("25006");
   });
 
   it("find what was written immediately before, by the same server and by another one", async () => {
     await Promise.all([served(w), served(another)]);
-    const before = (await reads(w.app, "standby")) + (await reads(another.app, "standby"));
-    for (let round = 0; round < 20; round++) {
+    const onStandby = async () => (await reads(w.app, "standby")) + (await reads(another.app, "standby"));
+    const before = await onStandby();
+    // On a busy machine, the standby may be late in the first ones.
+    for (let round = 0; round < 20 || (await onStandby()) === before; round++) {
       expect(await eventsOfNewGroup(w, nextName())).to.equal(1);
       expect(await eventsOfNewGroup(w, nextName(), another)).to.equal(1);
     }
-    expect((await reads(w.app, "standby")) + (await reads(another.app, "standby"))).to.be.greaterThan(before);
+    expect(await onStandby()).to.be.greaterThan(before);
   });
 
   it("run on the primary while the standby is behind, and on the standby again later", async () => {
@@ -165,12 +172,16 @@ describe("reads from a standby", () => {
         expect(await eventsOfNewGroup(w, nextName())).to.equal(1);
         expect(await reads(w.app, "primary", "late")).to.equal(late + 1);
         expect(await readiness(w.app)).to.deep.equal({ status: "ok", degraded: ["standby"] });
-        const before = performance.now();
+        const times: number[] = [];
         const skipped = await reads(w.app, "primary", "given_up");
-        for (let round = 0; round < 10; round++) await w.as(w.owner).graphql(auditEvents);
+        for (let round = 0; round < 10; round++) {
+          const before = performance.now();
+          await w.as(w.owner).graphql(auditEvents);
+          times.push(performance.now() - before);
+        }
         expect(await reads(w.app, "primary", "given_up")).to.be.greaterThan(skipped + 9);
-        // Each would take 250 ms if it waited.
-        expect(performance.now() - before).to.be.lessThan(2_000 * slowness());
+        // Each would take 250 ms if it waited. A few may take longer while the machine does something else.
+        expect(times.toSorted((one, other) => one - other)[5]).to.be.lessThan(200 * slowness());
       } finally {
         await standby.query("select pg_wal_replay_resume()");
       }
@@ -188,17 +199,29 @@ describe("reads from a standby", () => {
   it("run on the primary if the standby cancels them for a change of the primary, and stay with the standby", async () => {
     await served(w);
     await primary.query("create table scratch ()", appUrl(primary));
+    const scratch = () => standby.query("select from pg_class where relname = 'scratch'", appUrl(standby));
+    await eventually(async () => (await scratch()).length > 0, "the standby has the table");
     const before = await reads(w.app, "primary", "canceled");
-    const attempts: boolean[] = [];
-    const reading = systemContext(w.app).readOnStandby(async (ctx) => {
-      attempts.push(await isStandby(ctx));
-      if (attempts.at(-1)) await sql`select count(*) from scratch, pg_sleep(60)`.execute(ctx.db);
-      return "read";
-    });
-    await eventually(has(standby, "select from pg_stat_activity where wait_event = 'PgSleep'"), "it reads");
+    const begin = () => {
+      const attempts: boolean[] = [];
+      const reading = systemContext(w.app).readOnStandby(async (ctx) => {
+        attempts.push(await isStandby(ctx));
+        if (attempts.at(-1)) await sql`select count(*) from scratch, pg_sleep(60)`.execute(ctx.db);
+        return "read";
+      });
+      return { attempts, reading };
+    };
+    let begun = begin();
+    const sleeps = has(standby, "select from pg_stat_activity where wait_event = 'PgSleep'");
+    const isReading = () => {
+      // The standby was late.
+      if (begun.attempts[0] === false) begun = begin();
+      return sleeps();
+    };
+    await eventually(isReading, "it reads", 30_000);
     await primary.query("drop table scratch", appUrl(primary));
-    expect(await reading).to.equal("read");
-    expect(attempts).to.deep.equal([true, false]);
+    expect(await begun.reading).to.equal("read");
+    expect(begun.attempts).to.deep.equal([true, false]);
     expect(await reads(w.app, "primary", "canceled")).to.equal(before + 1);
     expect(await readiness(w.app)).to.deep.equal({ status: "ok" });
   });

@@ -41,10 +41,10 @@ describe("inputs of tasks", () => {
     ada = await the().user("ada");
     as = the().as(ada);
     there = new Client(other.url, ada.token);
-    program.reset();
-    // Tests share the program: what others left in their queues is not for it.
+    // Tests share the program: what others left in their queues is not for it, and goes before the program waits again.
     const ended = { state: "canceled", finished_at: new Date() };
     await setColumns(the(), "task_messages", { finished_at: null }, ended);
+    program.reset();
   });
 
   const send = (id: string, input: unknown, who = as): Promise<Answer> => who.post(`${tasks}/me/${id}/send`, { input });
@@ -323,7 +323,6 @@ describe("inputs of tasks", () => {
       const asked = Promise.withResolvers<void>();
       const told = Promise.withResolvers<void>();
       program.handlers["GET /status"] = async () => {
-        delete program.handlers["GET /status"];
         asked.resolve();
         await told.promise;
         return false;

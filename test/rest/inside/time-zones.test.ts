@@ -10,6 +10,7 @@ import { nextDue } from "../../../clients/agent/schedules.js";
 import { offsetIn, parseZone } from "../../../src/runtime/time-zones/tzif.js";
 import { offsetAt, useZoneFolder, zoneSources } from "../../../src/runtime/time-zones/zone-data.js";
 import { boxOf, createBox, templateOf } from "../../support/builds.js";
+import { withTimeLeft } from "../../support/clock.js";
 import { command } from "../../support/process.js";
 import { setColumns } from "../../support/tables.js";
 import { startWorld, type World } from "../../support/world.js";
@@ -156,6 +157,7 @@ describe("time zone data", () => {
   });
 
   it("of a folder decide where days begin that are counted, not those of Postgres", async () => {
+    await withTimeLeft(3_600_000, 30_000);
     const [ada] = await w.users("ada");
     const midnight = new Date();
     midnight.setUTCHours(5, 0, 0, 0);

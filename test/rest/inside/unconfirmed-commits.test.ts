@@ -24,7 +24,8 @@ describe("a commit that no standby has confirmed", () => {
     // The confirmation must not depend on what an operator has set on the database.
     for (const setting of ["client_min_messages to error", "synchronous_commit to local"])
       await server.query(`alter database postgres set ${setting}`);
-    w = await start(server.url(), { STEWARD_REQUEST_TIMEOUT: "4s" });
+    // A commit that waits takes all of this time; others must succeed within it.
+    w = await start(server.url(), { STEWARD_REQUEST_TIMEOUT: "8s" });
   });
   after(async () => {
     await w?.app.close();

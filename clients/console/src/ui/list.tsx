@@ -256,11 +256,12 @@ interface PagerProps {
 export function Pager({ name, page, place, children }: PagerProps) {
   const size = useSignal(pageSize);
   const { nodes, totalCount, pageInfo: info } = page;
+  const start = useStart(place, info);
   if (!info || (nodes.length === 0 && !info.hasPreviousPage)) return null;
   const isPart = info.hasNextPage || info.hasPreviousPage;
   return (
     <nav class="pager" aria-label={`Pages of ${name}`}>
-      <span class="faint">{rangeOf(place.start(info), nodes.length, totalCount)}</span>
+      <span class="faint">{rangeOf(start, nodes.length, totalCount)}</span>
       {children}
       {(isPart || size > pageSizes[0]) && (
         <label>
@@ -281,16 +282,23 @@ export function Pager({ name, page, place, children }: PagerProps) {
       )}
       {isPart && (
         <>
-          <button type="button" disabled={!info.hasPreviousPage} onClick={() => place.previous(info)}>
+          <button type="button" disabled={!info.hasPreviousPage} onClick={() => place.previous(info, start)}>
             Previous
           </button>
-          <button type="button" disabled={!info.hasNextPage} onClick={() => place.next(info, nodes.length)}>
+          <button type="button" disabled={!info.hasNextPage} onClick={() => place.next(info, start, nodes.length)}>
             Next
           </button>
         </>
       )}
     </nav>
   );
+}
+
+/** The number of the first row of the page that is shown: while another one loads, the address is that of the other one. */
+function useStart(place: Place, info: PageInfo | undefined): number | undefined {
+  const shown = useRef<{ info?: PageInfo; start?: number }>({});
+  if (info && info !== shown.current.info) shown.current = { info, start: place.start(info) };
+  return shown.current.start;
 }
 
 /** The rows of a page: "26–50 of 601". */

@@ -26,8 +26,9 @@ export interface Place {
   set: (values: Record<string, string>) => void;
   /** The number of the first row of the page, from 1; undefined if the address does not tell, as that of an old link. */
   start: (info: PageInfo) => number | undefined;
-  next: (info: PageInfo, shown: number) => void;
-  previous: (info: PageInfo) => void;
+  /** Goes on from a page of so many rows, which begins at this number. */
+  next: (info: PageInfo, start: number | undefined, shown: number) => void;
+  previous: (info: PageInfo, start: number | undefined) => void;
   /** The order, as `NAME` or `-NAME` in the address. */
   order: <Field extends string>(fields: readonly Field[], usual: Field | `-${Field}`) => Order<Field>;
 }
@@ -42,8 +43,6 @@ export function usePlace(): Place {
     const search = new URLSearchParams(all as Array<[string, string]>).toString();
     route(search ? `${path}?${search}` : path, replace);
   };
-  // A page before which there is none is the first one, whatever has come and gone since the address was made.
-  const start = ({ hasPreviousPage }: PageInfo) => (hasPreviousPage ? Number(query.at) || undefined : 1);
   return {
     path,
     search: new URLSearchParams(kept.toSorted(([a], [b]) => (a < b ? -1 : 1))).toString(),
@@ -51,10 +50,10 @@ export function usePlace(): Place {
     get: (name) => query[name] ?? "",
     filter: <Value extends string>(name: string) => (query[name] || null) as Value | null,
     set: (values) => go(values, true),
-    start,
-    next: (info, shown) => go({ after: info.endCursor, at: numberOf(start(info), shown) }),
-    previous(info) {
-      const first = start(info);
+    // A page before which there is none is the first one, whatever has come and gone since the address was made.
+    start: ({ hasPreviousPage }) => (hasPreviousPage ? Number(query.at) || undefined : 1),
+    next: (info, first, shown) => go({ after: info.endCursor, at: numberOf(first, shown) }),
+    previous(info, first) {
       // The first page is that of today: rows that came since it was shown are before the ones that it had.
       if (first !== undefined && first <= size + 1) go({});
       else go({ before: info.startCursor, at: numberOf(first, -size) });
