@@ -103,6 +103,7 @@ export const EventDeliverySchema = defineEntity({
   uniques: [{ name: "event_deliveries_event_unique", properties: ["endpoint", "eventId"] }],
   indexes: [
     { name: "event_deliveries_list_index", properties: ["endpoint", "createdAt", "id"] },
+    { name: "event_deliveries_type_index", properties: ["endpoint", "type", "createdAt", "id"] },
     {
       name: "event_deliveries_due_index",
       expression: `create index event_deliveries_due_index on event_deliveries (endpoint_id, next_attempt_at, id)

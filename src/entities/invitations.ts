@@ -31,6 +31,12 @@ export const InvitationSchema = defineEntity({
       expression: 'create index invitations_list_index on invitations (lower(email collate "C"), id)',
     },
     { name: "invitations_created_index", properties: ["createdAt", "id"] },
+    {
+      name: "invitations_search_index",
+      expression: `create index invitations_search_index on invitations using gin (
+        (lower(email) collate "C") gin_trgm_ops, (lower(name) collate "C") gin_trgm_ops
+      )`,
+    },
     { name: "invitations_expiry_index", properties: ["expiresAt"] },
     {
       name: "invitations_inviter_index",

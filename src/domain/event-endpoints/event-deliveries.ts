@@ -89,7 +89,7 @@ const deliveryList = defineListOfEach(
   ({ db }: Context, endpoint) => deliveriesIn(db).where("d.endpointId", "=", endpoint),
   {
     id: { column: "d.id", of: ({ id }) => id },
-    // event_deliveries_list_index
+    // event_deliveries_list_index, _type_index
     orders: { createdAt: { createdAt: time("d.createdAt") } },
     filters: {
       state: (_, wanted: EventDeliveryState) => inState[wanted],

@@ -1,5 +1,4 @@
 // Invitations as the people who are invited see and accept them.
-import { sql, type SqlBool } from "kysely";
 import { hasFeature } from "../entitlements/requirements.js";
 import { may } from "../authorization/authorization.js";
 import { auditedAs } from "../kernel/audit.js";
@@ -21,15 +20,9 @@ import { addUser } from "../users/create-user.js";
 import { realName, usernameValue } from "../users/names.js";
 import { userActor } from "../users/user-actors.js";
 import { holdUsers } from "../users/users.js";
-import { type InvitationRow, auditedInvitation, invitations, type InvitedMembership } from "./invitations.js";
+import { type InvitationRow, auditedInvitation, invitations, type InvitedMembership, isOpen } from "./invitations.js";
 import { givableBy, mayGiveGroup } from "./invited-access.js";
 import { groupsWithIds, mailEnded, takenEmails } from "./inviting.js";
-import { columnsOf } from "../../infrastructure/database/columns.js";
-
-const i = columnsOf("invitations", "i");
-
-/** The condition that an invitation `i` can be accepted, as far as it is up to itself. */
-const isOpen = sql<SqlBool>`${i.endReason} is null and ${i.expiresAt} > now()`;
 
 /** The same error for every link that does not work, so that strangers learn nothing from it. */
 export const notValid = () =>

@@ -1,4 +1,4 @@
-import { type InferResult, type QueryCreator, sql, type SqlBool } from "kysely";
+import { type InferResult, type QueryCreator, type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Schema } from "../../entities/schema.js";
 import { authorize, may, type OrganizationRole, type SiteRole } from "../authorization/authorization.js";
 import { auditedAs } from "../kernel/audit.js";
@@ -37,11 +37,21 @@ export interface InvitedMembership {
   roles: OrganizationRole[];
 }
 
-/** SQL of the status of an invitation `i`. One that another one has replaced had expired. */
+/** The condition that an invitation `i` can be accepted, as far as it is up to itself. */
+export const isOpen = sql<SqlBool>`(${i.endReason} is null and ${i.expiresAt} > now())`;
+
+/** SQL of an invitation `i` with each status. One that another one has replaced had expired. */
+const inStatus: Record<InvitationStatus, RawBuilder<SqlBool>> = {
+  open: isOpen,
+  accepted: sql`${i.endReason} = 'accepted'`,
+  revoked: sql`${i.endReason} = 'revoked'`,
+  expired: sql`(${i.endReason} = 'replaced' or ${i.endReason} is null and ${i.expiresAt} <= now())`,
+};
+
 const status = sql<InvitationStatus>`case
-  when ${i.endReason} in ('accepted', 'revoked') then ${i.endReason}
-  when ${i.endReason} is not null or ${i.expiresAt} <= now() then 'expired'
-  else 'open' end`;
+  when ${isOpen} then 'open'
+  when ${inStatus.expired} then 'expired'
+  else ${i.endReason} end`;
 
 /** Invitations, without their tokens. */
 export const invitations = (db: QueryCreator<Schema>) =>
@@ -102,8 +112,9 @@ const invitationList = defineList(({ db }) => invitations(db), {
     [InvitationOrderField.CREATED_AT]: { createdAt: time("i.createdAt") },
   },
   filters: {
+    // invitations_search_index
     search: (eb, part: string) => eb.or([contains("i.email", part), contains("i.name", part)]),
-    status: (_, wanted: InvitationStatus) => sql<SqlBool>`${status} = ${wanted}`,
+    status: (_, wanted: InvitationStatus) => inStatus[wanted],
   },
   planned: ["search", "status"],
   mostCounted,

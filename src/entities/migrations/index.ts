@@ -97,6 +97,7 @@ import { McpPrograms } from "./0125-mcp-programs.js";
 import { Proofs } from "./0119-proofs.js";
 import { StoredCounts } from "./0137-stored-counts.js";
 import { TemplateJobs } from "./0138-template-jobs.js";
+import { NarrowedLists } from "./0139-narrowed-lists.js";
 import { NotifiedEvents } from "./0135-notified-events.js";
 import { SecondFactorRules } from "./0131-second-factor-rules.js";
 import { ProviderFactors } from "./0132-provider-factors.js";
@@ -206,4 +207,5 @@ export const migrations: MigrationObject[] = [
   { name: "0132-provider-factors", class: ProviderFactors },
   { name: "0133-session-origins", class: SessionOrigins },
   { name: "0138-template-jobs", class: TemplateJobs },
+  { name: "0139-narrowed-lists", class: NarrowedLists },
 ];
