@@ -10,13 +10,12 @@ import * as judge from "../../src/domain/health/judgements.js";
 import { noteReplica } from "../../src/domain/health/replicas.js";
 import { callAccessUrl } from "../../src/domain/health/surroundings-checks.js";
 import { boxOf, createBox, templateOf } from "../support/builds.js";
-import { cloneDatabase } from "../support/cluster.js";
-import { anotherReplica, mailHas, unfinishedMigration } from "../support/health.js";
+import { anotherReplica, mailHas, startUnchecked, unfinishedMigration } from "../support/health.js";
 import { Mailbox } from "../support/mailbox.js";
 import { statementsOf } from "../support/statements.js";
 import { letPass, setColumns, setTimes } from "../support/tables.js";
 import { eventually } from "../support/watchers.js";
-import { type Anything, startWorldOn, type World } from "../support/world.js";
+import type { Anything, World } from "../support/world.js";
 
 const second = 1_000;
 const minute = 60_000;
@@ -25,13 +24,6 @@ const day = 86_400_000;
 const at = Date.parse("2026-06-01T12:00:00Z");
 const inTime = (milliseconds: number) => new Date(at + milliseconds).toISOString();
 const here = <Value>(value: Value) => [{ hostname: "a", value }];
-
-/** Starts a server whose checks are never due: the test runs them. */
-async function startUnchecked(settings: NodeJS.ProcessEnv = {}): Promise<World> {
-  const database = await cloneDatabase();
-  await setTimes(database.url, "deployment", {}, { health_checked_at: "-1 s" });
-  return startWorldOn(database, { ...settings, STEWARD_HEALTH_INTERVAL: "1d" });
-}
 
 describe("readings are judged", () => {
   const address = {

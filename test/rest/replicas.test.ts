@@ -1,12 +1,11 @@
 // Reaches for tables: the connections that carry hints are ended.
-import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { type App, startServer } from "../support/app.js";
 import { type Unpacked, unpackOrSkip } from "../../tools/debian.js";
 import { deliver } from "../support/inbox.js";
 import { metric } from "../support/metrics.js";
 import { NatsServer, natsPackages } from "../../tools/nats.js";
-import { eventually, transports } from "../support/watchers.js";
+import { eventually, holdsWithin, transports } from "../support/watchers.js";
 import { countRows, endConnections } from "../support/tables.js";
 import { Client, type Person, startWorld, type World } from "../support/world.js";
 
@@ -14,17 +13,6 @@ const names = Object.keys(transports) as Array<keyof typeof transports>;
 
 /** The code with which each transport ends when its session ends. */
 const sessionEnded = { WebSocket: 4403, SSE: 0, NDJSON: 0, subscription: 4403 };
-
-/** Fails if a condition does not hold in a try that begins later than this, however long it takes. */
-async function within(milliseconds: number, holds: () => Promise<boolean>, what: string): Promise<void> {
-  const start = performance.now();
-  for (;;) {
-    const begun = performance.now() - start;
-    if (await holds()) return;
-    if (begun > milliseconds) throw new Error(`It does not hold in a try that began after ${begun} ms: ${what}.`);
-    await delay(10);
-  }
-}
 
 /** Waits for all four streams to end, and checks their codes. */
 async function streamsEnd(codes: object): Promise<void> {
@@ -100,7 +88,11 @@ function replicas(carrier: Carrier): void {
   }
 
   const signedOut = (person: Person) =>
-    within(1_000, async () => (await there(person).get("/api/v2/groups")).status === 401, "the session is rejected");
+    holdsWithin(
+      1_000,
+      async () => (await there(person).get("/api/v2/groups")).status === 401,
+      "the session is rejected",
+    );
 
   it("end a session on both when it is revoked on one, including its streams", async () => {
     const w = the();
@@ -135,9 +127,9 @@ function replicas(carrier: Carrier): void {
     const rename = async () =>
       (await there(ada!).patch(`/api/v2/groups/${group.id}`, { name: `g-${++renamed}` })).status;
     await w.grant(ada!, "user-admin");
-    await within(1_000, async () => (await rename()) === 200, "the role takes effect");
+    await holdsWithin(1_000, async () => (await rename()) === 200, "the role takes effect");
     await w.grant(ada!);
-    await within(1_000, async () => (await rename()) !== 200, "the role is revoked");
+    await holdsWithin(1_000, async () => (await rename()) !== 200, "the role is revoked");
   });
 
   it("end a session in the same time while the event bus is disconnected", async () => {

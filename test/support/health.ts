@@ -1,9 +1,19 @@
 // A deployment in bad states, and its checks.
 // Looks inside: other servers and unfinished migrations are rows that no test can make otherwise.
+import { cloneDatabase } from "./cluster.js";
 import { newId } from "./ids.js";
-import type { World } from "./world.js";
+import { setTimes } from "./tables.js";
+import { startWorldOn, type World } from "./world.js";
 
 const query = ({ app }: World, text: string, ...values: unknown[]) => app.services.database.pool.query(text, values);
+
+/** Starts a server whose checks are never due: the test runs them. */
+export async function startUnchecked(settings: NodeJS.ProcessEnv = {}): Promise<World> {
+  const database = await cloneDatabase();
+  // Before the server starts, which looks seconds later.
+  await setTimes(database.url, "deployment", {}, { health_checked_at: "-1 s" });
+  return startWorldOn(database, { ...settings, STEWARD_HEALTH_INTERVAL: "1d" });
+}
 
 /** Adds a server that runs somewhere else, with the readings of the first one and others. Returns how to remove it. */
 export async function anotherReplica(w: World, others: Record<string, unknown>): Promise<() => Promise<unknown>> {

@@ -164,6 +164,17 @@ export const transports = { WebSocket: webSocket, SSE: sse, NDJSON: ndjson, subs
  */
 export const slowness = (): number => Math.min(4, Math.max(1, loadavg()[0]! / availableParallelism()));
 
+/** Waits until a condition holds; fails if it does not in a try that begins later than this, however long that takes. */
+export async function holdsWithin(milliseconds: number, holds: () => Promise<boolean>, what: string): Promise<void> {
+  const start = performance.now();
+  for (;;) {
+    const begun = performance.now() - start;
+    if (await holds()) return;
+    if (begun > milliseconds) throw new Error(`It does not hold in a try that began after ${begun} ms: ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 /**
  * Waits until a condition holds; fails after the given time, or later on a machine that is busy. Looks less often the longer it
  * has waited, up to ten times a second.
