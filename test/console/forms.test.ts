@@ -127,6 +127,38 @@ describe("the console has forms", () => {
     expect(days).to.be.within(29.9, 30.1);
   });
 
+  it("for keys, which are sent when all that can be chosen has been loaded, and load it again if that fails", async () => {
+    const c = console();
+    const held = Promise.withResolvers<void>();
+    let tries = 0;
+    await c.page.route("**/graphql", async (route) => {
+      const operation = /query (Scopes|TokenLifetimes)\b/.exec(route.request().postData() ?? "")?.[1];
+      if (!operation) return route.continue();
+      await held.promise;
+      if (operation === "TokenLifetimes" || ++tries > 1) return route.continue();
+      const errors = [{ message: "Not today.", extensions: { code: "CONFLICT" } }];
+      return route.fulfill({ json: { data: null, errors } });
+    });
+    await c.asOwner("/keys");
+    await open(c, "Create a key");
+    await c.enter("Name", "early");
+    const submit = c.dialog().locator("form footer [type=submit]");
+    await c.field("Name").press("Enter");
+    expect(await submit.isDisabled()).to.equal(true);
+    held.resolve();
+    await c.dialog().getByText("Not today.").waitFor();
+    expect(await submit.isDisabled()).to.equal(true);
+    await c.dialog().getByRole("button", { name: "Try again" }).click();
+    await c.submit("Create");
+    await c.secret();
+    const { apiKeys } = await c.world.as(c.world.owner).graphql("{ apiKeys { name scopes expiresAt } }");
+    const [key, ...others] = apiKeys.filter(({ name }: { name: string }) => name === "early");
+    expect(others).to.deep.equal([]);
+    expect(key!.scopes.length).to.be.above(0);
+    const days = (Date.parse(key!.expiresAt) - Date.now()) / 86_400_000;
+    expect(days, "what the form shows at first").to.be.within(29.9, 30.1);
+  });
+
   it("for templates, which begin with a document that the server takes, or with a file", async () => {
     const c = console();
     await c.asOwner("/templates");

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { type Console, consoleTests, echoDocument, importedTemplate } from "../support/console.js";
 import { newId } from "../support/ids.js";
 import { eventually } from "../support/watchers.js";
+import type { Anything } from "../support/world.js";
 
 describe("the console handles templates", () => {
   const console = consoleTests();
@@ -40,6 +41,24 @@ describe("the console handles templates", () => {
     await eventually(async () => (await read()).resources.length > 0, "the build");
     const { metadata } = (await read()).resources[0] as { metadata: Array<{ key: string; value: string }> };
     return Object.fromEntries(metadata.map(({ key, value }) => [key, value]));
+  }
+
+  /**
+   * Gives one result of the page an active version that was read before the rest of it: that which `activeBefore` returns,
+   * unless it is undefined. Counts such results.
+   */
+  async function mixOnce(c: Console, activeBefore: (template: Anything) => unknown): Promise<{ count: number }> {
+    const mixed = { count: 0 };
+    await c.page.route("**/graphql", async (route) => {
+      if (mixed.count > 0 || !route.request().postData()?.includes("query Template(")) return route.continue();
+      const response = await route.fetch();
+      const { data } = await response.json();
+      const activeVersion = activeBefore(data.template);
+      if (activeVersion === undefined) return route.fulfill({ response });
+      mixed.count++;
+      return route.fulfill({ response, json: { data: { ...data, template: { ...data.template, activeVersion } } } });
+    });
+    return mixed;
   }
 
   it("creates one with values of the variables that its document declares", async () => {
@@ -88,6 +107,15 @@ describe("the console handles templates", () => {
     expect(await c.page.content()).to.not.include("a secret token");
   });
 
+  it("shows the active version, although it is not in the first result that the page gets", async () => {
+    const c = console();
+    const id = await importedTemplate(c.world, "just-imported", echoDocument());
+    const mixed = await mixOnce(c, () => null);
+    await c.asOwner(`/templates/${id}`);
+    await c.row("v1").getByText("Active").waitFor();
+    expect(mixed.count).to.equal(1);
+  });
+
   it("asks for the values again for a new version", async () => {
     const c = console();
     await c.asOwner("/templates");
@@ -96,24 +124,17 @@ describe("the console handles templates", () => {
     await c.row("v1").getByText("Active").waitFor();
     // The first result that holds the end of the import has the active version before it: both are read one by one.
     let before: unknown;
-    let mixed = 0;
-    await c.page.route("**/graphql", async (route) => {
-      if (mixed > 0 || !route.request().postData()?.includes("query Template(")) return route.continue();
-      const response = await route.fetch();
-      const { data } = await response.json();
-      const { versions, activeVersion } = data.template;
+    const mixed = await mixOnce(c, ({ versions, activeVersion }) => {
       if (versions.nodes.length === 1) before = activeVersion;
-      const isLate = versions.nodes[0].name === "v2" && versions.nodes[0].isImported;
-      if (isLate) mixed++;
-      const shown = isLate ? { ...data, template: { ...data.template, activeVersion: before } } : data;
-      return route.fulfill({ response, json: { data: shown } });
+      const [{ name, job }] = versions.nodes;
+      return name === "v2" && job.status === "SUCCEEDED" ? before : undefined;
     });
     await c.page.reload();
     const document = withVariables([program]);
     await c.fill("New version", { Document: document, "Variable program": "/opt/first.mjs" }, "Create");
     await c.notice("The version is being imported.");
     await c.row("v2").getByText("Active").waitFor();
-    expect(mixed).to.equal(1);
+    expect(mixed.count).to.equal(1);
     await c.page.unroute("**/graphql");
     await c.button("New version").click();
     await c.dialog().getByText("not taken over").waitFor();
@@ -122,6 +143,23 @@ describe("the console handles templates", () => {
     await c.submit("Create");
     await c.row("v3").getByText("Active").waitFor();
     expect(await valuesOf(c, c.page.url().split("/").at(-1)!)).to.deep.equal({ program: "/opt/second.mjs" });
+  });
+
+  it("says why the parameters of a dry run are not there, and loads them again", async () => {
+    const c = console();
+    const id = await importedTemplate(c.world, "dry-run", echoDocument());
+    await c.asOwner(`/templates/${id}`);
+    let tries = 0;
+    await c.page.route("**/graphql", (route) => {
+      if (!route.request().postData()?.includes("query VersionParameters(") || ++tries > 1) return route.continue();
+      const errors = [{ message: "Not today.", extensions: { code: "CONFLICT" } }];
+      return route.fulfill({ json: { data: null, errors } });
+    });
+    await c.button("Dry run of v1").click();
+    await c.dialog().getByText("Not today.").waitFor();
+    await c.dialog().getByRole("button", { name: "Try again" }).click();
+    await c.submit("Plan");
+    await c.page.waitForURL(/\/jobs\/./);
   });
 
   it("shares one with a member who is found by name, and takes back a removal", async () => {

@@ -103,6 +103,16 @@ const keepNotices = (visit: BrowserContext) =>
       later(run, [4_000, 10_000, 12_000].includes(time) ? time * ${slowness()} : time, ...rest);
   }`);
 
+/** The address of a page and the elements of its view, dialogs, and notices, for reports of failures. */
+async function describePage(page: Page): Promise<string> {
+  const parts = await page
+    .locator("main, dialog, .notices")
+    .all()
+    .catch(() => []);
+  const shown = await Promise.all(parts.map((part) => part.ariaSnapshot().catch(String)));
+  return `\n${page.url()} shows:\n${shown.join("\n")}`;
+}
+
 /** Inside `describe`: starts a world and a browser before the tests, and opens the console for each of them. */
 export function consoleTests(settings: NodeJS.ProcessEnv = {}, options: BrowserContextOptions = {}): () => Console {
   let world: World;
@@ -123,7 +133,8 @@ export function consoleTests(settings: NodeJS.ProcessEnv = {}, options: BrowserC
     await keepNotices(visit);
     current = new Console(world, world.app.services.config.accessUrl, visit, await visit.newPage());
   });
-  afterEach(async () => {
+  afterEach(async function () {
+    if (this.currentTest?.isFailed()) this.currentTest.err!.stack += await describePage(current.page);
     await current.visit.close();
     expect(current.complaints).to.deep.equal([]);
   });

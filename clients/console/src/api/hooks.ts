@@ -54,11 +54,12 @@ export function useData<Data, Variables extends object>(
 
 /**
  * Loads again every `interval` milliseconds while there is something to wait for and the page is visible, but not while
- * a load runs, which a slow server would never end. It loads once more after the waiting ends, and after each change
- * made here: a result is not read at one moment, and may hold the end of a job beside what was true before it.
+ * a load runs, which a slow server would never end. It loads once more after the waiting ends, after the page opens, and
+ * after each change made here: a result is not read at one moment, and may hold the end of a job beside what was true
+ * before it.
  */
 export function usePolling({ refresh, isLoading }: Loaded<unknown>, interval: number, isWaiting = true): void {
-  const isOneLeft = useRef(false);
+  const isOneLeft = useRef(true);
   const look = useLatest(() => {
     if (isLoading || document.visibilityState !== "visible" || !(isWaiting || isOneLeft.current)) return;
     isOneLeft.current = isWaiting;

@@ -1,11 +1,13 @@
 // Forms, made from the input of a mutation: what it says about its fields gives them their kinds and checks.
-import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { type ComponentChildren, createContext } from "preact";
+import { useCallback, useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Faults, faultsOf, InvalidInput } from "../api/errors";
 import { faultOf } from "../api/limits";
+import type { Loaded } from "../api/hooks";
 import type { InputFields } from "../api/operation";
 import { useUnsaved } from "../api/session";
 import { Dialog } from "./dialog";
+import { Failure } from "./failure";
 import { Field, type FieldSpec, type Filled, localTime, resolve, type Resolved } from "./field";
 import { durationOf, secondsOf } from "./text";
 
@@ -109,6 +111,19 @@ const noInput: InputFields = {};
 const firstValues = (data: FormData): Filled =>
   Object.fromEntries([...data.entries()].toReversed().map(([name, value]) => [name, String(value)]));
 
+/** Adds to the number of parts of a form that still load. */
+const LoadingParts = createContext<(more: number) => void>(() => {});
+
+/** Stands for a part of a dialog until it is loaded, or says why it is not. A form cannot be submitted before. */
+export function LoadingPart({ of: { error, refresh }, text }: { of: Loaded<unknown>; text: string }) {
+  const add = useContext(LoadingParts);
+  useLayoutEffect(() => {
+    add(1);
+    return () => add(-1);
+  }, [add]);
+  return error ? <Failure error={error} retry={refresh} /> : <p class="faint">{text}</p>;
+}
+
 /** A form whose faults appear next to their fields, all together. The first one gets the focus. */
 export function Form({
   fields: specs,
@@ -125,6 +140,8 @@ export function Form({
   const [filled, setFilled] = useState<Filled>();
   const [faults, setFaults] = useState<Faults>({ fields: {} });
   const [isBusy, setBusy] = useState(false);
+  const [loading, setLoading] = useState(0);
+  const addLoading = useCallback((more: number) => setLoading((before) => before + more), []);
   const form = useRef<HTMLFormElement>(null);
   const initial = (name: string) => {
     const value = (values ?? defaults)?.[name];
@@ -173,22 +190,24 @@ export function Form({
           {faults.whole}
         </p>
       )}
-      {fields.map((field) => (
-        <Field
-          key={field.name}
-          field={field}
-          isNew={!values}
-          value={initial(field.name)}
-          fault={faults.fields[field.name]}
-        />
-      ))}
+      <LoadingParts.Provider value={addLoading}>
+        {fields.map((field) => (
+          <Field
+            key={field.name}
+            field={field}
+            isNew={!values}
+            value={initial(field.name)}
+            fault={faults.fields[field.name]}
+          />
+        ))}
+      </LoadingParts.Provider>
       <footer>
         {onCancel && (
           <button type="button" onClick={onCancel}>
             Cancel
           </button>
         )}
-        <button type="submit" class={isDanger ? "primary danger" : "primary"} disabled={isBusy}>
+        <button type="submit" class={isDanger ? "primary danger" : "primary"} disabled={isBusy || loading > 0}>
           {submit}
         </button>
       </footer>

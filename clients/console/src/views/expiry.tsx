@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { useData } from "../api/hooks";
 import { type ControlProps, localTime } from "../ui/field";
+import { LoadingPart } from "../ui/form";
 import { dateOf } from "../ui/text";
 import { TokenLifetimes } from "./expiry.gql";
 
@@ -54,10 +55,10 @@ export const AnyExpiry = (props: ControlProps) => <Expiry {...props} />;
 
 /** The end of an API token, within the maximum of the deployment. */
 export function TokenExpiry(props: ControlProps) {
-  const { data } = useData(TokenLifetimes, {});
-  return data ? (
-    <Expiry {...props} maximum={data.serverInfo.apiTokenMaxLifetimeSeconds} />
+  const lifetimes = useData(TokenLifetimes, {});
+  return lifetimes.data ? (
+    <Expiry {...props} maximum={lifetimes.data.serverInfo.apiTokenMaxLifetimeSeconds} />
   ) : (
-    <p class="faint">Loading…</p>
+    <LoadingPart of={lifetimes} text="Loading…" />
   );
 }

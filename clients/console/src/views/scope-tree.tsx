@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { useData } from "../api/hooks";
 import { Cards, type ControlProps } from "../ui/field";
+import { LoadingPart } from "../ui/form";
 import { type Branch, branchesOf, presets, sentenceOf } from "./scope-texts";
 import { Scopes } from "./scope-tree.gql";
 
@@ -17,8 +18,9 @@ function presetOf(chosen: ReadonlySet<string>, all: readonly string[]): string {
 
 /** Choices of scopes, whose values are the elements with the name of the field. */
 export function ScopeTree(props: ControlProps) {
-  const all = useData(Scopes, {}).data?.authScopes.external;
-  return all ? <LoadedTree {...props} all={all} /> : <p class="faint">Loading what can be chosen…</p>;
+  const scopes = useData(Scopes, {});
+  const all = scopes.data?.authScopes.external;
+  return all ? <LoadedTree {...props} all={all} /> : <LoadingPart of={scopes} text="Loading what can be chosen…" />;
 }
 
 const options = presets.map(({ name, title, sentence }) => [name, title, sentence] as const);

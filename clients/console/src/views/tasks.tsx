@@ -38,7 +38,7 @@ export function TasksView() {
   };
   const tasks = useData(Tasks, { ...place.cursors, filter, orderBy: order });
   useLive(TaskChanged, "mine", { variables: () => ({ user: "me" }), onEvent: tasks.refresh, onRestart: tasks.refresh });
-  const templates = useUsableTemplates()?.filter(({ activeVersion }) => activeVersion!.hasAiTask) ?? [];
+  const templates = useUsableTemplates().usable?.filter(({ activeVersion }) => activeVersion!.hasAiTask) ?? [];
   const may = useAllowed({ create: { may: "task:create", ownerId: "me", anyOrg: true } });
   return (
     <>

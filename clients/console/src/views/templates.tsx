@@ -7,7 +7,7 @@ import { useData, usePolling } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
 import { Failure } from "../ui/failure";
-import type { FieldSpec } from "../ui/form";
+import { type FieldSpec, LoadingPart } from "../ui/form";
 import { Choice, Filters, List, Search } from "../ui/list";
 import { say } from "../ui/notices";
 import { Empty, Facts, Heading, Labels, Loading, Panel, Person, Status, Time } from "../ui/parts";
@@ -133,7 +133,7 @@ function DryRun({ id, name }: { id: string; name: string }) {
   const [isOpen, setOpen] = useState(false);
   const { route } = useLocation();
   const close = () => setOpen(false);
-  const { data } = useData(VersionParameters, isOpen ? { id } : undefined);
+  const parameters = useData(VersionParameters, isOpen ? { id } : undefined);
   return (
     <>
       <button type="button" aria-label={`Dry run of ${name}`} aria-haspopup="dialog" onClick={() => setOpen(true)}>
@@ -142,9 +142,9 @@ function DryRun({ id, name }: { id: string; name: string }) {
       {isOpen && (
         <Dialog title={`Dry run of ${name}`} onClose={close}>
           <p class="note">A daemon plans a workspace with these values. It creates nothing.</p>
-          {data ? (
+          {parameters.data ? (
             <ParametersForm
-              version={data.templateVersion}
+              version={parameters.data.templateVersion}
               input={DryRunTemplateVersion.input}
               submit="Plan"
               onSubmit={async (chosen) => {
@@ -156,7 +156,7 @@ function DryRun({ id, name }: { id: string; name: string }) {
               onCancel={close}
             />
           ) : (
-            <p class="faint">Loading the parameters…</p>
+            <LoadingPart of={parameters} text="Loading the parameters…" />
           )}
         </Dialog>
       )}

@@ -4,8 +4,7 @@ import { perform } from "../api/client";
 import { useData } from "../api/hooks";
 import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
-import { Failure } from "../ui/failure";
-import { Form } from "../ui/form";
+import { Form, LoadingPart } from "../ui/form";
 import { titleOf } from "../ui/text";
 import { ParametersForm } from "./parameters-form";
 import { VersionParameters } from "./templates.gql";
@@ -70,13 +69,14 @@ export function CreateButton({ onCreated, label = "Create a workspace", template
 
 /** The templates that new workspaces can use. */
 export function useUsableTemplates() {
-  const { data } = useData(UsableTemplates, {});
-  return data?.templates.nodes.filter(({ activeVersion, deprecationMessage }) => activeVersion && !deprecationMessage);
+  const loaded = useData(UsableTemplates, {});
+  const all = loaded.data?.templates.nodes;
+  return { loaded, usable: all?.filter((each) => each.activeVersion && !each.deprecationMessage) };
 }
 
 function Templates({ onChosen, onCancel }: { onChosen: (id: string) => void; onCancel: () => void }) {
-  const templates = useUsableTemplates();
-  if (!templates) return <p class="faint">Loading templates…</p>;
+  const { loaded, usable: templates } = useUsableTemplates();
+  if (!templates) return <LoadingPart of={loaded} text="Loading templates…" />;
   if (templates.length === 0) return <p>There is no template that you can use. Ask an administrator for one.</p>;
   return (
     <Form
@@ -96,8 +96,9 @@ interface OfTemplateProps {
 }
 
 function OfTemplate({ id, like, onCreated, onCancel }: OfTemplateProps) {
-  const { data } = useData(TemplateParameters, { id });
-  if (!data) return <p class="faint">Loading the parameters…</p>;
+  const parameters = useData(TemplateParameters, { id });
+  const { data } = parameters;
+  if (!data) return <LoadingPart of={parameters} text="Loading the parameters…" />;
   const version = data.template?.activeVersion;
   return (
     <>
@@ -164,7 +165,7 @@ interface StartWithProps {
 export function StartWith({ label, note, workspaceId, versionId, previous, isRunning }: StartWithProps) {
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
-  const { data, error, refresh } = useData(VersionParameters, isOpen ? { id: versionId } : undefined);
+  const parameters = useData(VersionParameters, isOpen ? { id: versionId } : undefined);
   return (
     <>
       <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
@@ -176,9 +177,9 @@ export function StartWith({ label, note, workspaceId, versionId, previous, isRun
             {isRunning && "It is stopped first. "}
             {note}
           </p>
-          {data ? (
+          {parameters.data ? (
             <ParametersForm
-              version={data.templateVersion}
+              version={parameters.data.templateVersion}
               previous={previous}
               input={StartWorkspace.input}
               submit={isRunning ? "Restart" : "Start"}
@@ -190,10 +191,8 @@ export function StartWith({ label, note, workspaceId, versionId, previous, isRun
               }}
               onCancel={close}
             />
-          ) : error ? (
-            <Failure error={error} retry={refresh} />
           ) : (
-            <p class="faint">Loading the parameters…</p>
+            <LoadingPart of={parameters} text="Loading the parameters…" />
           )}
         </Dialog>
       )}
