@@ -6,7 +6,7 @@ import { fillIn } from "./support/backfills.js";
 import { withTimeLeft } from "./support/clock.js";
 import { newId } from "./support/ids.js";
 import { insert } from "./support/stage.js";
-import { letPass, setColumns } from "./support/tables.js";
+import { deleteRows, letPass, setColumns } from "./support/tables.js";
 import { sharedWorld } from "./support/world.js";
 
 const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
@@ -156,6 +156,15 @@ describe("AI budgets of groups", () => {
     const [, , , dee] = people;
     await owner.put(path({ id: organization.id }), { spend_limit_micros: 41 });
     expect((await read()).spenders[3]).to.deep.equal({ spentMicros: 30, limitMicros: 41, user: { id: dee!.id } });
+    // With this one, no spender reaches the least budget.
+    await owner.put(path({ id: organization.id }), { spend_limit_micros: 61 });
+    expect((await read()).exhaustedCount).to.equal(0);
+
+    const theirs = { organization_id: organization.id, user_id: bob!.id };
+    await setColumns(w(), "ai_month_spending", theirs, { amount_micros: 65 });
+    expect(await read(), "a sum that changes").to.include({ spentMicros: 225, spenderCount: 6, exhaustedCount: 0 });
+    await deleteRows(w(), "ai_month_spending", theirs);
+    expect(await read(), "a sum that goes").to.include({ spentMicros: 160, spenderCount: 5 });
     expect((await w().as(ada!).failure(query, { organization: organization.id })).code).to.equal("FORBIDDEN");
   });
 
@@ -166,10 +175,16 @@ describe("AI budgets of groups", () => {
       const entries = people.map(({ id }, at) => ({ id: newId(), userId: id, amountMicros: at + 1 }));
       return n % 2 === 0 ? entries : entries.toReversed();
     };
+    const all = "{ organizationAiSpend { spentMicros spenderCount } }";
+    const total = async () => (await owner.graphql(all)).organizationAiSpend;
+    const before = await total();
     const reports = Array.from({ length: 8 }, (_, n) => owner.graphql(record, { entries: entriesOf(n) }));
     for (const { recordAiUsage } of await Promise.all(reports)) expect(recordAiUsage.recorded).to.equal(3);
     for (const [at, { id }] of people.entries())
       expect((await owner.graphql(spend, { user: id })).aiSpend.spentMicros).to.equal(8 * (at + 1));
+    const after = await total();
+    expect(after.spentMicros - before.spentMicros).to.equal(8 * (1 + 2 + 3));
+    expect(after.spenderCount - before.spenderCount).to.equal(3);
 
     const most = Number.MAX_SAFE_INTEGER;
     for (const _ of [1, 2]) {

@@ -2,7 +2,8 @@
 // Reaches for tables: variables are stored nowhere as text, and jobs wait for a daemon with parameters.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
-import { countRows, setColumns, setTimes, storedText } from "./support/tables.js";
+import { runJob } from "./support/background.js";
+import { countRows, deleteRows, setColumns, setTimes, storedText } from "./support/tables.js";
 import { taskDocument } from "./support/tasks.js";
 import { insert } from "./support/stage.js";
 import { newId } from "./support/ids.js";
@@ -665,13 +666,25 @@ describe("versions of templates", () => {
       const id = await insertStopped(w(), w().owner.id, templates[0]!.version);
       await setColumns(w(), "workspaces", { id }, { prebuilt_preset_id: presetId });
     }
-    const used = (at: number, runningCount = 0) => ({
-      workspaceCount: at,
+    const used = (at: number, runningCount = 0, workspaceCount = at) => ({
+      workspaceCount,
       runningCount,
       template: { id: templates[at]!.id, name: templates[at]!.name },
     });
-    expect(await read()).to.deep.equal([used(6, 1), used(5), used(4), used(3), used(2)]);
+    const expected = [used(6, 1), used(5), used(4), used(3), used(2)];
+    expect(await read()).to.deep.equal(expected);
+    // Replicas add up what has changed, each of it once.
+    await Promise.all([1, 2, 3].map(() => runJob(w().app, "templateUseJob")));
+    expect(await countRows(w(), "workspace_changes", { template_id: templates.map(({ id }) => id) })).to.equal(0);
+    expect(await read(), "after they are added up").to.deep.equal(expected);
+    await setColumns(w(), "workspaces", { id: last }, { latest_status: "stopping" });
+    await setColumns(w(), "workspaces", { id: made[0] }, { latest_status: "running" });
+    expect(await read(), "after changes").to.deep.equal([used(6), used(5), used(4), used(3), used(2)]);
+    await setColumns(w(), "workspaces", { prebuilt_preset_id: presetId }, { prebuilt_preset_id: null });
+    expect((await read())[0], "after prebuilt ones have owners").to.deep.equal(used(0, 0, 9));
+    await deleteRows(w(), "workspaces", { template_id: templates[0]!.id });
+    await runJob(w().app, "templateUseJob");
     await setTimes(w(), "workspaces", { template_id: templates[6]!.id }, { deleted_at: "0 s" });
-    expect((await read()).map(({ workspaceCount }) => workspaceCount)).to.deep.equal([5, 4, 3, 2, 1]);
+    expect(await read(), "after deletions").to.deep.equal([used(5), used(4), used(3), used(2), used(1, 1)]);
   });
 });

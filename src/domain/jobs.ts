@@ -45,6 +45,7 @@ import { keyPurge } from "./tokens/api-keys.js";
 import { keyEndNotices } from "./tokens/end-notices.js";
 import { endedKeyPurge } from "./tokens/key-makers.js";
 import { noticeJob, noticePurge } from "./users/account-notices.js";
+import { templateUseJob } from "./templates/most-used.js";
 import { memberCountJob } from "./organizations/member-counts.js";
 import { userCountJob } from "./users/user-count.js";
 import { autostartJob } from "./workspaces/autostart.js";
@@ -121,6 +122,7 @@ const jobs: readonly Job[] = [
   shareEndNotices,
   shareExpiry,
   stopNotices,
+  templateUseJob,
   slowStarts,
   signInPurge,
   transferPurge,

@@ -133,7 +133,14 @@ AiUsageSchema.setClass(AiUsage);
 export const AiMonthSpendingSchema = defineEntity({
   name: "AiMonthSpending",
   tableName: "ai_month_spending",
-  indexes: [{ name: "ai_month_spending_user_index", properties: ["user"] }],
+  indexes: [
+    { name: "ai_month_spending_user_index", properties: ["user"] },
+    {
+      name: "ai_month_spending_amount_index",
+      expression:
+        "create index ai_month_spending_amount_index on ai_month_spending (organization_id, month, amount_micros desc, user_id)",
+    },
+  ],
   properties: {
     organization: () => p.manyToOne(Organization).ref().primary().deleteRule("cascade"),
     /** When the month (UTC) begins. */
@@ -145,3 +152,19 @@ export const AiMonthSpendingSchema = defineEntity({
 });
 export class AiMonthSpending extends AiMonthSpendingSchema.class {}
 AiMonthSpendingSchema.setClass(AiMonthSpending);
+
+/** The total of the users of an organization in a month. Triggers keep it, with the sums of the users. */
+export const AiMonthTotalSchema = defineEntity({
+  name: "AiMonthTotal",
+  tableName: "ai_month_totals",
+  properties: {
+    organization: () => p.manyToOne(Organization).ref().primary().deleteRule("cascade"),
+    /** When the month (UTC) begins. */
+    month: moment().primary(),
+    amountMicros: p.decimal("number").columnType("numeric"),
+    /** The number of users who spent something. */
+    spenderCount: p.integer(),
+  },
+});
+export class AiMonthTotal extends AiMonthTotalSchema.class {}
+AiMonthTotalSchema.setClass(AiMonthTotal);

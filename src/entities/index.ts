@@ -28,6 +28,7 @@ export {
 export { ExternalAuthDeviceSchema, ExternalAuthLinkSchema, ExternalAuthStateSchema } from "./external-auth.js";
 export {
   AiMonthSpendingSchema,
+  AiMonthTotalSchema,
   AiUsageSchema,
   GroupAiBudgetSchema,
   GroupMemberSchema,
@@ -112,5 +113,6 @@ export {
   WorkspaceBuildSchema,
   WorkspaceResourceSchema,
   WorkspaceTransferSchema,
+  WorkspaceChangeSchema,
   WorkspaceSchema,
 } from "./workspaces.js";

@@ -151,6 +151,12 @@ export const NotificationMessageSchema = defineEntity({
       expression:
         'create index notification_messages_user_email_index on notification_messages (lower(user_email collate "C"), created_at, id)',
     },
+    {
+      // Most are mails, and are found by the other orders.
+      name: "notification_messages_method_index",
+      expression:
+        "create index notification_messages_method_index on notification_messages (method, created_at, id) where method <> 'smtp'",
+    },
     { name: "notification_messages_state_index", properties: ["state", "createdAt", "id"] },
     { name: "notification_messages_page_index", properties: ["createdAt", "id"] },
   ],

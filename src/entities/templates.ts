@@ -72,6 +72,9 @@ export const TemplateSchema = defineEntity({
     activeVersionId: p.uuid().nullable(),
     /** Number of the latest version, for default names. */
     versionCount: p.integer().default(0),
+    /** Workspaces that are not deleted, and those of them that run, without the prebuilt ones and the latest changes. */
+    workspaceCount: p.integer().default(0).lazy(),
+    runningCount: p.integer().default(0).lazy(),
     /** Seconds that workspaces run after a start; 0 sets no limit. */
     defaultTtl: p.integer().default(0),
     /** Seconds that activity adds to the deadline. */

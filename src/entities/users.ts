@@ -57,6 +57,12 @@ export const UserSchema = defineEntity({
       expression: "create index users_site_roles_index on users (id) where site_roles <> '{}'",
     },
     {
+      // The people whom rules of second factors may concern.
+      name: "users_with_password_index",
+      expression: `create index users_with_password_index on users (id)
+        where login_type = 'password' and status = 'active' and not is_service_account and ${isListed}`,
+    },
+    {
       name: "users_deprovisioned_index",
       expression: `create index users_deprovisioned_index on users (id)
         where deprovisioned_at is not null and deleted_at is null`,

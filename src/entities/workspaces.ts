@@ -20,6 +20,21 @@ const buildStatuses = [
   "deleted",
 ] as const;
 
+/** A change of the workspaces of a template. A trigger adds them, and a job adds their sums to the template. */
+export const WorkspaceChangeSchema = defineEntity({
+  name: "WorkspaceChange",
+  tableName: "workspace_changes",
+  properties: {
+    id: p.uuid().primary().defaultRaw("gen_random_uuid()"),
+    /** No reference: a foreign key would lock the template. */
+    templateId: p.uuid(),
+    workspaceCount: p.integer(),
+    runningCount: p.integer(),
+  },
+});
+export class WorkspaceChange extends WorkspaceChangeSchema.class {}
+WorkspaceChangeSchema.setClass(WorkspaceChange);
+
 export const WorkspaceSchema = defineEntity({
   name: "Workspace",
   tableName: "workspaces",

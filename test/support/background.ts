@@ -29,6 +29,7 @@ import { signInPurge } from "../../src/domain/sign-in/provider-sign-in.js";
 import { keyEndNotices } from "../../src/domain/tokens/end-notices.js";
 import { keyPurge } from "../../src/domain/tokens/api-keys.js";
 import { noticeJob } from "../../src/domain/users/account-notices.js";
+import { templateUseJob } from "../../src/domain/templates/most-used.js";
 import { memberCountJob } from "../../src/domain/organizations/member-counts.js";
 import { userCountJob } from "../../src/domain/users/user-count.js";
 import { replicaPurge } from "../../src/domain/workspace-proxies/proxy-registration.js";
@@ -78,6 +79,7 @@ const jobs = {
   signInPurge,
   slowStarts,
   stopNotices,
+  templateUseJob,
   tokenEndNotices,
   unacceptedJobs,
   unusedClientPurge,
@@ -90,6 +92,7 @@ const claims: Partial<Record<keyof typeof jobs, string>> = {
   unacceptedJobs: "provisioner_jobs",
   memberCountJob: "groups",
   noticeJob: "account_notices",
+  templateUseJob: "templates",
   userCountJob: "user_counts",
 };
 

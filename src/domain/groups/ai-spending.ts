@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type Expression, sql } from "kysely";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
@@ -37,14 +37,21 @@ export interface AiSpend {
 export const thisMonth = sql<string>`date_trunc('month', now())`;
 export const nextMonth = sql<string>`date_trunc('month', now()) + interval '1 month'`;
 
-/** The AI spending of a user in an organization. */
-function aiSpendOf(ctx: Context, userId: string, organizationId: string): Promise<AiSpend> {
-  const limit = ctx.db
+/** The budgets `b` of the groups `g` of an organization. */
+export const budgetsIn = ({ db }: Context, organizationId: string) =>
+  db
     .selectFrom("groups as g")
     .innerJoin("groupAiBudgets as b", "b.groupId", "g.id")
+    .where("g.organizationId", "=", organizationId);
+
+/** Selects the highest budget among the groups of a user in an organization; null for no limit. */
+export const limitOf = (ctx: Context, userId: string | Expression<string>, organizationId: string) =>
+  budgetsIn(ctx, organizationId)
     .select(({ fn }) => fn.max<number | null>("b.spendLimitMicros").as("limit"))
-    .where("g.organizationId", "=", organizationId)
     .where(hasMember(userId));
+
+/** The AI spending of a user in an organization. */
+function aiSpendOf(ctx: Context, userId: string, organizationId: string): Promise<AiSpend> {
   const spent = ctx.db
     .selectFrom("aiMonthSpending")
     .select("amountMicros")
@@ -53,7 +60,7 @@ function aiSpendOf(ctx: Context, userId: string, organizationId: string): Promis
     .where("userId", "=", userId);
   return ctx.db
     .selectNoFrom((eb) => [
-      limit.$asScalar().as("limitMicros"),
+      limitOf(ctx, userId, organizationId).$asScalar().as("limitMicros"),
       eb.fn.coalesce(spent.$asScalar(), eb.lit(0)).as("spentMicros"),
       thisMonth.as("periodStart"),
       nextMonth.as("periodEnd"),

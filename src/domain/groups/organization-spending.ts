@@ -6,13 +6,14 @@ import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { type Input, inputOf, otherwise, reference } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { nextMonth, thisMonth } from "./ai-spending.js";
+import { budgetsIn, limitOf, nextMonth, thisMonth } from "./ai-spending.js";
 
 const spending = columnsOf("aiMonthSpending", "a");
 const budget = columnsOf("groupAiBudgets", "b");
 const member = columnsOf("groupMembers", "m");
 const organizationMember = columnsOf("organizationMembers", "o");
 const group = columnsOf("groups", "g");
+const total = columnsOf("aiMonthTotals");
 
 /** The largest number of users who are named. */
 export const mostSpenders = 5;
@@ -41,27 +42,69 @@ export interface OrganizationAiSpend {
   spenders: AiSpender[];
 }
 
-/** The sum of amounts, as far as JSON has such numbers. */
-const amountOf = (amounts: unknown) =>
-  sql<number>`least(coalesce(sum(${amounts}), 0), ${sql.lit(Number.MAX_SAFE_INTEGER)})::bigint`;
-
-/** Reads the AI spending of an organization, for readers of its AI budgets. Takes one statement. */
+/** Reads the AI spending of an organization, for readers of its AI budgets. */
 export async function readOrganizationAiSpend(
   ctx: Context,
   { organization: ref }: SpendingOrganization,
 ): Promise<OrganizationAiSpend> {
   const { id } = await findOrganization(ctx, ref);
   authorize(ctx.actor, "group_ai_budget:read", { organizationId: id });
+  return ctx.readOnStandby(async (on) => {
+    const { leastBudget, ...sums } = await sumsOf(on, id);
+    const spenders = await mostOf(on, id);
+    const isAnyExhausted = leastBudget !== null && (spenders[0]?.spentMicros ?? 0) >= leastBudget;
+    return { ...sums, exhaustedCount: isAnyExhausted ? await countExhausted(on, id, leastBudget) : 0, spenders };
+  });
+}
+
+/** The sums of the month, and the least budget of a group; null for none. */
+function sumsOf(ctx: Context, organizationId: string) {
+  const totals = ctx.db
+    .selectFrom("aiMonthTotals")
+    .where("organizationId", "=", organizationId)
+    .where("month", "=", thisMonth);
+  const amount = sql<number>`least(${total.amountMicros}, ${sql.lit(Number.MAX_SAFE_INTEGER)})::bigint`;
+  return ctx.db
+    .selectNoFrom(({ fn, lit }) => [
+      fn.coalesce(totals.select(amount.as("amount")).$asScalar(), lit(0)).as("spentMicros"),
+      fn.coalesce(totals.select("spenderCount").$asScalar(), lit(0)).as("spenderCount"),
+      budgetsIn(ctx, organizationId)
+        .select((eb) => eb.fn.min<number | null>("b.spendLimitMicros").as("least"))
+        .$asScalar()
+        .as("leastBudget"),
+      thisMonth.as("periodStart"),
+      nextMonth.as("periodEnd"),
+    ])
+    .executeTakeFirstOrThrow();
+}
+
+/** The users who spent the most. */
+function mostOf(ctx: Context, organizationId: string): Promise<AiSpender[]> {
+  const first = ctx.db
+    .selectFrom("aiMonthSpending")
+    .select(["userId", "amountMicros as spentMicros"])
+    .where("organizationId", "=", organizationId)
+    .where("month", "=", thisMonth)
+    .orderBy("amountMicros", "desc")
+    .orderBy("userId")
+    .limit(mostSpenders);
+  return ctx.db
+    .selectFrom(first.as("s"))
+    .select(["s.userId", "s.spentMicros"])
+    .select(limitOf(ctx, sql.ref<string>("s.userId"), organizationId).$asScalar().as("limitMicros"))
+    .orderBy("spentMicros", "desc")
+    .orderBy("userId")
+    .execute();
+}
+
+/** Counts the users who have spent their budget, among those who spent as much as the least one. */
+async function countExhausted(ctx: Context, organizationId: string, leastBudget: number): Promise<number> {
   // Budgets are joined as a set: at most one row for each member of a group that has one. Everyone has no rows of its own.
-  const reading = sql<Omit<OrganizationAiSpend, "spenders"> & { spenders: AiSpender[] | null }>`
-    with spent as (
-      select ${spending.userId} as spender, ${spending.amountMicros} as amount
-      from ai_month_spending a
-      where ${spending.organizationId} = ${id} and ${spending.month} = ${thisMonth}
-    ), budgets as (
+  const counting = sql<{ count: number }>`
+    with budgets as (
       select ${group.id} as id, ${budget.spendLimitMicros} as amount
       from groups g join group_ai_budgets b on ${budget.groupId} = ${group.id}
-      where ${group.organizationId} = ${id}
+      where ${group.organizationId} = ${organizationId}
     ), limits as (
       select spender, max(amount) as amount from (
         select ${member.userId} as spender, budgets.amount from budgets join group_members m on ${member.groupId} = budgets.id
@@ -69,16 +112,11 @@ export async function readOrganizationAiSpend(
         select ${organizationMember.userId}, budgets.amount
         from budgets join organization_members o on ${organizationMember.organizationId} = budgets.id
       ) each group by 1
-    ), against as (
-      select spender, spent.amount as spent, limits.amount as most from spent left join limits using (spender)
     )
-    select ${amountOf(sql.ref("spent"))} as "spentMicros", count(*)::int as "spenderCount",
-      (count(*) filter (where spent >= most))::int as "exhaustedCount",
-      ${thisMonth} as "periodStart", ${nextMonth} as "periodEnd",
-      (select json_agg(json_build_object('userId', spender, 'spentMicros', spent, 'limitMicros', most) order by spent desc, spender)
-       from (select spender, spent, most from against order by spent desc, spender limit ${sql.lit(mostSpenders)}) first) as spenders
-    from against ${sql.raw(plannedForValues)}`;
-  const { rows } = await ctx.readOnStandby(({ db }) => reading.execute(db));
-  const { spenders, ...sums } = rows[0]!;
-  return { ...sums, spenders: spenders ?? [] };
+    select count(*)::int as count from ai_month_spending a join limits on spender = ${spending.userId}
+    where ${spending.organizationId} = ${organizationId} and ${spending.month} = ${thisMonth}
+      and ${spending.amountMicros} >= ${leastBudget} and ${spending.amountMicros} >= limits.amount
+    ${sql.raw(plannedForValues)}`;
+  const { rows } = await counting.execute(ctx.db);
+  return rows[0]!.count;
 }

@@ -242,13 +242,21 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
     for (const column of this.#columns(keys)) rows = rows.orderBy(column, isDescending ? "desc" : "asc");
     const planned = plannedSizes.find((size) => size > limit) ?? limit + 1;
     const page = rows.limit(sql.lit(planned)).$if(offset > 0, (from) => from.offset(offset));
-    const all = ctx.db
-      .selectFrom(page.as("page"))
+    const isPlanned = this.#isPlannedForValues(read);
+    // Postgres would plan for the limit outside, and walk an order through rows that do not match.
+    const from = isPlanned
+      ? ctx.db
+          .with(
+            (cte) => cte("page").materialized(),
+            () => page,
+          )
+          .selectFrom("page")
+      : ctx.db.selectFrom(page.as("page"));
+    const all = from
       .selectAll()
-      .$if(pageColumn !== undefined, (from) => from.select(pageColumn!))
+      .$if(pageColumn !== undefined, (rest) => rest.select(pageColumn!))
       .limit(limit + 1);
-    const statement = this.#isPlannedForValues(read) ? all.modifyEnd(sql.raw(plannedForValues)) : all;
-    return statement as unknown as Query<DB, TB, Row>;
+    return (isPlanned ? all.modifyEnd(sql.raw(plannedForValues)) : all) as unknown as Query<DB, TB, Row>;
   }
 
   /** The rows that match and follow the place. */

@@ -75,7 +75,7 @@ const isTo = byKeptNames({ id: "m.userId", username: "m.username", email: "m.use
 
 const messageList = defineList(messages, {
   id: { column: "m.id", of: ({ id }) => id },
-  // notification_messages_page_index, _user_index, _username_index, _user_email_index, _state_index
+  // notification_messages_page_index, _user_index, _username_index, _user_email_index, _state_index, _method_index
   orders: { creation: { createdAt: time<MessageRow>("m.createdAt") } },
   filters: {
     state: (eb, state: MessageState) => eb("m.state", "=", state),
@@ -85,7 +85,7 @@ const messageList = defineList(messages, {
     after: (eb, start: string) => eb("m.createdAt", ">=", start),
     before: (eb, end: string) => eb("m.createdAt", "<=", end),
   },
-  planned: ["state"],
+  planned: ["state", "method"],
   mayUseStandby: true,
 });
 

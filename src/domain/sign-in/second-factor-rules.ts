@@ -13,7 +13,7 @@ import { check, choice, type Input, inputOf, int, optional, reference, required 
 import { findOrganization, lockOrganization } from "../organizations/organizations.js";
 import { RoleName } from "../users/user-roles.js";
 import { FactorLevel } from "./factor-demands.js";
-import { holdsFactor } from "./held-factors.js";
+import { hasPasskey } from "./held-factors.js";
 
 const r = columnsOf("secondFactorRules");
 const u = columnsOf("users", "u");
@@ -168,14 +168,20 @@ const mostCounted = 10_000;
 /** Batch read, for `ctx.load`, of how many people come under rules. Checks no permission: the rules do. */
 export async function reachesOf(ctx: Context, rules: readonly SecondFactorRuleRow[]): Promise<RuleReach[]> {
   const counts = rules.map((rule, index) =>
-    ctx.db.selectFrom(peopleUnder(ctx, rule).as("u")).select(({ fn }) => [
-      sql<number>`${index}::int`.as("index"),
-      fn.countAll<number>().as("peopleCount"),
-      fn
-        .countAll<number>()
-        .filterWhere(sql<SqlBool>`not ${holdsFactor(u.id)}`)
-        .as("withoutFactorCount"),
-    ]),
+    ctx.db
+      .selectFrom(peopleUnder(ctx, rule).as("u"))
+      .leftJoin("authenticators as a", (join) =>
+        join.onRef("a.userId", "=", "u.id").on("a.confirmedAt", "is not", null),
+      )
+      .select(({ fn }) => [
+        sql<number>`${index}::int`.as("index"),
+        fn.countAll<number>().as("peopleCount"),
+        fn
+          .countAll<number>()
+          .filterWhere("a.userId", "is", null)
+          .filterWhere(sql<SqlBool>`not ${hasPasskey(u.id)}`)
+          .as("withoutFactorCount"),
+      ]),
   );
   const all = counts.reduce((some, each) => some.unionAll(each));
   // The best plan depends on the size of the organization.
@@ -183,7 +189,7 @@ export async function reachesOf(ctx: Context, rules: readonly SecondFactorRuleRo
   return rules.map((_, at) => rows.find(({ index }) => index === at)!);
 }
 
-/** The people with a password who come under a rule, as many as are counted. */
+/** The people with a password who come under a rule, as many as are counted, by users_with_password_index. */
 const peopleUnder = ({ db }: Context, { role, organizationId }: SecondFactorRuleRow) =>
   db
     .selectFrom("users as u")
@@ -198,5 +204,8 @@ const peopleUnder = ({ db }: Context, { role, organizationId }: SecondFactorRule
         eb.selectFrom("organizationMembers").select("userId").where("organizationId", "=", organizationId),
       ),
     )
-    .$if(role !== null && role !== "member", (among) => among.where(sql<SqlBool>`${role} = any(${u.siteRoles})`))
+    .$if(role !== null && role !== "member", (among) =>
+      // The second condition is that of users_site_roles_index.
+      among.where(sql<SqlBool>`${role} = any(${u.siteRoles})`).where(sql<SqlBool>`${u.siteRoles} <> '{}'`),
+    )
     .limit(mostCounted);

@@ -1,8 +1,9 @@
 // The templates of an organization that the most workspaces are made from.
 import { sql } from "kysely";
-import { plannedForValues } from "../../infrastructure/database/dialect.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
+import { countJob } from "../kernel/summed-counts.js";
 import { type Input, inputOf, otherwise, reference } from "../kernel/values.js";
 import { findOrganization } from "../organizations/organizations.js";
 
@@ -33,21 +34,39 @@ export async function readMostUsedTemplates(
   authorize(ctx.actor, "template:view_insights", { organizationId, acl: null });
   return ctx.readOnStandby(({ db }) =>
     db
-      .selectFrom("workspaces as w")
-      .select(["w.templateId", sql<number>`count(*)::int`.as("workspaceCount")])
-      .select(({ fn }) => [
-        sql<number>`${fn.countAll().filterWhere("w.latestStatus", "=", "running")}::int`.as("runningCount"),
-      ])
-      .where("w.organizationId", "=", organizationId)
-      .where("w.deletedAt", "is", null)
-      .where("w.prebuiltPresetId", "is", null)
-      .groupBy("w.templateId")
+      .selectFrom("templates as t")
+      .leftJoin(uncounted(db).as("c"), "c.templateId", "t.id")
+      .select("t.id as templateId")
+      .select([count("workspaceCount").as("workspaceCount"), count("runningCount").as("runningCount")])
+      .where("t.organizationId", "=", organizationId)
+      .where(count("workspaceCount"), ">", 0)
       .orderBy("workspaceCount", "desc")
       .orderBy("runningCount", "desc")
-      .orderBy("w.templateId")
+      .orderBy("t.id")
       .limit(mostTemplates)
-      // The best plan depends on the size of the organization.
-      .modifyEnd(sql.raw(plannedForValues))
       .execute(),
   );
 }
+
+/** The changes of workspaces that their templates do not count yet. */
+const uncounted = (db: Db) =>
+  db
+    .selectFrom("workspaceChanges")
+    .select(({ fn }) => [
+      "templateId",
+      fn.sum("workspaceCount").as("workspaceCount"),
+      fn.sum("runningCount").as("runningCount"),
+    ])
+    .groupBy("templateId");
+
+const count = (name: "workspaceCount" | "runningCount") =>
+  sql<number>`(${sql.ref(`t.${name}`)} + coalesce(${sql.ref(`c.${name}`)}, 0))::int`;
+
+/** Adds the changes of workspaces to the counts of their templates. */
+export const templateUseJob = countJob({
+  name: "sum up the workspaces of templates",
+  changes: "workspace_changes",
+  of: "template_id",
+  table: "templates",
+  counts: { workspace_count: "workspace_count", running_count: "running_count" },
+});

@@ -98,6 +98,9 @@ import { Proofs } from "./0119-proofs.js";
 import { StoredCounts } from "./0137-stored-counts.js";
 import { TemplateJobs } from "./0138-template-jobs.js";
 import { NarrowedLists } from "./0139-narrowed-lists.js";
+import { AiMonthTotals } from "./0140-ai-month-totals.js";
+import { CountedPeople } from "./0141-counted-people.js";
+import { TemplateUse } from "./0142-template-use.js";
 import { NotifiedEvents } from "./0135-notified-events.js";
 import { SecondFactorRules } from "./0131-second-factor-rules.js";
 import { ProviderFactors } from "./0132-provider-factors.js";
@@ -208,4 +211,7 @@ export const migrations: MigrationObject[] = [
   { name: "0133-session-origins", class: SessionOrigins },
   { name: "0138-template-jobs", class: TemplateJobs },
   { name: "0139-narrowed-lists", class: NarrowedLists },
+  { name: "0140-ai-month-totals", class: AiMonthTotals },
+  { name: "0141-counted-people", class: CountedPeople },
+  { name: "0142-template-use", class: TemplateUse },
 ];
