@@ -28,32 +28,41 @@ describe("daily counts", () => {
   const sql = (text: string, values: unknown[] = []) => the().app.services.database.pool.query(text, values);
   const dayOf = (back: number) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10);
 
+  /** Runs `work` while the server counts nothing by itself, and has counted nothing. */
+  const uncounted = <Result>(work: () => Promise<Result>) =>
+    holdingLock(the().database.url, "daily_counts", async () => {
+      await sql("update deployment set counted_until = null");
+      return work();
+    });
+
   // A test must not see the end of a day.
   beforeEach(() => withTimeLeft(86_400_000, 60_000));
 
-  it("count what happened on each day up to today", async () => {
-    const w = the();
-    const before = await read(w.owner, { days: 4 });
-    expect(before.days).to.deep.equal([dayOf(3), dayOf(2), dayOf(1), dayOf(0)]);
-    const [ada, bob] = await w.users("ada", "bob");
-    await sql("update users set created_at = now() - interval '2 days' where id = $1", [ada!.id]);
-    await w.login("owner@example.com", "wrong").catch(() => {});
-    await w.workspace(bob!);
-    const failed = await w.workspace(bob!);
-    await sql(
-      `update provisioner_jobs j set status = 'failed', created_at = now() - interval '1 day'
+  it("count what happened on each day up to today", () =>
+    uncounted(async () => {
+      const w = the();
+      const before = await read(w.owner, { days: 4 });
+      expect(before.days).to.deep.equal([dayOf(3), dayOf(2), dayOf(1), dayOf(0)]);
+      const [ada, bob] = await w.users("ada", "bob");
+      await sql("update users set created_at = now() - interval '2 days' where id = $1", [ada!.id]);
+      await w.login("owner@example.com", "wrong").catch(() => {});
+      await w.workspace(bob!);
+      const failed = await w.workspace(bob!);
+      await sql(
+        `update provisioner_jobs j set status = 'failed', created_at = now() - interval '1 day'
        from workspace_builds b where b.job_id = j.id and b.workspace_id = $1`,
-      [failed.id],
-    );
-    const counts = await read(w.owner, { days: 4 });
-    const added = (name: Exclude<keyof Counts, "days">) => counts[name]!.map((count, at) => count - before[name]![at]!);
-    expect(added("createdUsers")).to.deep.equal([0, 1, 0, 1]);
-    expect(added("rejectedSignIns")).to.deep.equal([0, 0, 0, 1]);
-    expect(added("builds")).to.deep.equal([0, 0, 1, 1]);
-    expect(added("failedBuilds")).to.deep.equal([0, 0, 1, 0]);
-    expect(added("createdTasks")).to.deep.equal([0, 0, 0, 0]);
-    expect((await read(w.owner)).days).to.have.length(14);
-  });
+        [failed.id],
+      );
+      const counts = await read(w.owner, { days: 4 });
+      const added = (name: Exclude<keyof Counts, "days">) =>
+        counts[name]!.map((count, at) => count - before[name]![at]!);
+      expect(added("createdUsers")).to.deep.equal([0, 1, 0, 1]);
+      expect(added("rejectedSignIns")).to.deep.equal([0, 0, 0, 1]);
+      expect(added("builds")).to.deep.equal([0, 0, 1, 1]);
+      expect(added("failedBuilds")).to.deep.equal([0, 0, 1, 0]);
+      expect(added("createdTasks")).to.deep.equal([0, 0, 0, 0]);
+      expect((await read(w.owner)).days).to.have.length(14);
+    }));
 
   it("are the same when a job has counted the past days, and change with it", async () => {
     const w = the();
@@ -74,9 +83,7 @@ describe("daily counts", () => {
       one: await read(w.owner, { days: 14, organization: other.id }),
       today: await read(w.owner, { days: 1 }),
     });
-    // The server may have counted them by itself, and does not do so meanwhile.
-    const before = await holdingLock(w.database.url, "daily_counts", async () => {
-      await sql("update deployment set counted_until = null");
+    const before = await uncounted(async () => {
       await sql("update users set created_at = $2 where id = $1", [ada!.id, `${dayOf(5)}T18:20:00Z`]);
       await sql("update users set created_at = $2 where id = $1", [bob!.id, `${dayOf(89)}T23:59:59.999Z`]);
       await old(builds[0]!.id, `${dayOf(3)}T18:29:59Z`);
@@ -100,21 +107,21 @@ describe("daily counts", () => {
     await sql("update users set deleted_at = null where id = any($1)", [[ada!.id, bob!.id]]);
   });
 
-  it("begin days in a time zone", async () => {
-    const w = the();
-    const [ada] = await w.users("ada");
-    const yesterday = dayOf(1);
-    const at = async (time: string, timeZone: string) => {
-      await sql("update users set created_at = '2000-01-01' where not is_system");
-      await sql("update users set created_at = $1 where id = $2", [time, ada!.id]);
-      await sql("update deployment set counted_until = null");
-      const { days, createdUsers } = await read(w.owner, { days: 4, timeZone });
-      return days.filter((_, index) => createdUsers![index]! > 0);
-    };
-    expect(await at(`${dayOf(2)}T23:30:00Z`, "UTC")).to.deep.equal([dayOf(2)]);
-    expect(await at(`${dayOf(2)}T23:30:00Z`, "Asia/Tokyo")).to.deep.equal([yesterday]);
-    expect(await at(`${yesterday}T05:00:00Z`, "Pacific/Honolulu")).to.deep.equal([dayOf(2)]);
-  });
+  it("begin days in a time zone", () =>
+    uncounted(async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const yesterday = dayOf(1);
+      const at = async (time: string, timeZone: string) => {
+        await sql("update users set created_at = '2000-01-01' where not is_system");
+        await sql("update users set created_at = $1 where id = $2", [time, ada!.id]);
+        const { days, createdUsers } = await read(w.owner, { days: 4, timeZone });
+        return days.filter((_, index) => createdUsers![index]! > 0);
+      };
+      expect(await at(`${dayOf(2)}T23:30:00Z`, "UTC")).to.deep.equal([dayOf(2)]);
+      expect(await at(`${dayOf(2)}T23:30:00Z`, "Asia/Tokyo")).to.deep.equal([yesterday]);
+      expect(await at(`${yesterday}T05:00:00Z`, "Pacific/Honolulu")).to.deep.equal([dayOf(2)]);
+    }));
 
   it("are null where the caller may not read what they count", async () => {
     const w = the();

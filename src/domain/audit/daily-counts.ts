@@ -1,5 +1,5 @@
 // Counts of events and creations on each day, for charts. Past days are counted by a job, to the quarter of an hour, since days begin at other
-// times in other time zones; the last two days and what was not counted yet are counted when they are read.
+// times in other time zones; the last half day and what was not counted yet are counted when they are read.
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import type { Database } from "../../infrastructure/database/database.js";
@@ -158,8 +158,8 @@ function whereSince({ time, where, hasMonths }: Counted, since: string): RawBuil
   return sql`${time} >= ${since}::timestamptz and ${months} and ${where}`;
 }
 
-/** Newer rows are counted when they are read: builds fail hours after their creation. */
-const newest = 2 * day;
+/** Newer rows are counted when they are read: builds fail after their creation, rarely after hours. */
+const newest = 12 * hour;
 const interval = 6 * hour;
 
 /**

@@ -108,7 +108,7 @@ const DailyCountsArgs = argumentsOf(DaysAndPlace);
 
 @ObjectType("DailyCounts", {
   description:
-    "Counts for each of some days, in the order of `days`. A series is null if the caller may not read what it counts. What was deleted since leaves the counts of the last two days immediately, and those of older days within six hours.",
+    "Counts for each of some days, in the order of `days`. A series is null if the caller may not read what it counts. What was deleted since leaves the counts of the last twelve hours immediately, and older ones within six hours.",
 })
 class DailyCountsType implements CountedDays {
   @Field(() => [String], { description: "The days, such as `2026-01-31`. The last one is today, which is not over." })
