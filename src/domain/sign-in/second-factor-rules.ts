@@ -1,4 +1,4 @@
-import { sql, type SqlBool } from "kysely";
+import { type RawBuilder, sql, type SqlBool } from "kysely";
 import { columnsOf } from "../../infrastructure/database/columns.js";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
 import { takeTurn } from "../../infrastructure/database/locks.js";
@@ -167,45 +167,58 @@ const mostCounted = 10_000;
 
 /** Batch read, for `ctx.load`, of how many people come under rules. Checks no permission: the rules do. */
 export async function reachesOf(ctx: Context, rules: readonly SecondFactorRuleRow[]): Promise<RuleReach[]> {
-  const counts = rules.map((rule, index) =>
+  const countOf = (selected: People, subject: RawBuilder<string>) =>
     ctx.db
-      .selectFrom(peopleUnder(ctx, rule).as("u"))
+      .selectFrom(selected.as("u"))
       .leftJoin("authenticators as a", (join) =>
         join.onRef("a.userId", "=", "u.id").on("a.confirmedAt", "is not", null),
       )
       .select(({ fn }) => [
-        sql<number>`${index}::int`.as("index"),
+        sql<string>`${subject}::text`.as("subject"),
         fn.countAll<number>().as("peopleCount"),
         fn
           .countAll<number>()
           .filterWhere("a.userId", "is", null)
           .filterWhere(sql<SqlBool>`not ${hasPasskey(u.id)}`)
           .as("withoutFactorCount"),
-      ]),
-  );
+      ]);
+  const counts = rules.flatMap(({ role, organizationId }) => {
+    if (organizationId !== null) return countOf(membersOf(ctx, organizationId), sql.val(organizationId));
+    return role === "member" ? countOf(people(ctx), sql.val(role)) : [];
+  });
+  // The holders of roles are few, and are counted together.
+  if (rules.some(({ role }) => role !== null && role !== "member"))
+    counts.push(countOf(holdersOfRoles(ctx), sql.ref("u.role")).groupBy("u.role"));
   const all = counts.reduce((some, each) => some.unionAll(each));
   // The best plan depends on the size of the organization.
   const rows = await all.modifyEnd(sql.raw(plannedForValues)).execute();
-  return rules.map((_, at) => rows.find(({ index }) => index === at)!);
+  const none = { peopleCount: 0, withoutFactorCount: 0 };
+  return rules.map(
+    ({ role, organizationId }) => rows.find(({ subject }) => subject === (organizationId ?? role)) ?? none,
+  );
 }
 
-/** The people with a password who come under a rule, as many as are counted, by users_with_password_index. */
-const peopleUnder = ({ db }: Context, { role, organizationId }: SecondFactorRuleRow) =>
+/** The people with a password, as many as are counted, by users_with_password_index. `role` is for those of roles. */
+const people = ({ db }: Context) =>
   db
     .selectFrom("users as u")
-    .select("u.id")
+    .select(["u.id", sql<string>`null`.as("role")])
     .where("u.loginType", "=", "password")
     .where("u.status", "=", "active")
     .where("u.isServiceAccount", "=", false)
     .where("u.isSystem", "=", false)
     .where("u.deletedAt", "is", null)
-    .$if(organizationId !== null, (among) =>
-      among.where("u.id", "in", (eb) =>
-        eb.selectFrom("organizationMembers").select("userId").where("organizationId", "=", organizationId),
-      ),
-    )
-    .$if(role !== null && role !== "member", (among) =>
-      // The second condition is that of users_site_roles_index.
-      among.where(sql<SqlBool>`${role} = any(${u.siteRoles})`).where(sql<SqlBool>`${u.siteRoles} <> '{}'`),
-    )
     .limit(mostCounted);
+type People = ReturnType<typeof people>;
+
+const membersOf = (ctx: Context, organizationId: string): People =>
+  people(ctx).where("u.id", "in", (eb) =>
+    eb.selectFrom("organizationMembers").select("userId").where("organizationId", "=", organizationId),
+  );
+
+/** With a row for each role. The condition is that of users_site_roles_index. */
+const holdersOfRoles = (ctx: Context): People =>
+  people(ctx)
+    .clearSelect()
+    .select(["u.id", sql<string>`unnest(${u.siteRoles})`.as("role")])
+    .where(sql<SqlBool>`${u.siteRoles} <> '{}'`);
