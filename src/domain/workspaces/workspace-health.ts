@@ -149,13 +149,9 @@ const ofApps = (limit: number) => sql`
 const codesOf = ({ config: { startLimit } }: Pick<Context, "config">) =>
   sql`${ofBuild} union all ${ofAgents(startLimit)} union all ${ofApps(startLimit)}`;
 
-/**
- * The condition that something is wrong with the workspace `w`: with none that is stopped. Without the offset, Postgres
- * might read those of all.
- */
-export const isUnhealthy = (ctx: Pick<Context, "config">) => sql<SqlBool>`(
-  ${w.latestStatus} not in ('stopped', 'deleted') and exists (
-    select from (${codesOf(ctx)} offset 0) found where code = any(${Object.keys(problems)}::text[])))`;
+/** The condition that something is wrong with the workspace `w`. Without the offset, Postgres might read those of all. */
+export const isUnhealthy = (ctx: Pick<Context, "config">) => sql<SqlBool>`exists (
+  select from (${codesOf(ctx)} offset 0) found where code = any(${Object.keys(problems)}::text[]))`;
 
 /** Batch read of the health of workspaces, for `ctx.load`. Checks no permission: the object that has the id does. */
 export async function workspaceHealths(ctx: Context, ids: readonly string[]): Promise<WorkspaceHealth[]> {
