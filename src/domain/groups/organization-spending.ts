@@ -9,10 +9,8 @@ import { findOrganization } from "../organizations/organizations.js";
 import { budgetsIn, limitOf, nextMonth, thisMonth } from "./ai-spending.js";
 
 const spending = columnsOf("aiMonthSpending", "a");
-const budget = columnsOf("groupAiBudgets", "b");
 const member = columnsOf("groupMembers", "m");
 const organizationMember = columnsOf("organizationMembers", "o");
-const group = columnsOf("groups", "g");
 const total = columnsOf("aiMonthTotals");
 
 /** The largest number of users who are named. */
@@ -65,11 +63,11 @@ function sumsOf(ctx: Context, organizationId: string) {
     .where("month", "=", thisMonth);
   const amount = sql<number>`least(${total.amountMicros}, ${sql.lit(Number.MAX_SAFE_INTEGER)})::bigint`;
   return ctx.db
-    .selectNoFrom(({ fn, lit }) => [
-      fn.coalesce(totals.select(amount.as("amount")).$asScalar(), lit(0)).as("spentMicros"),
-      fn.coalesce(totals.select("spenderCount").$asScalar(), lit(0)).as("spenderCount"),
+    .selectNoFrom((eb) => [
+      eb.fn.coalesce(totals.select(amount.as("amount")).$asScalar(), eb.lit(0)).as("spentMicros"),
+      eb.fn.coalesce(totals.select("spenderCount").$asScalar(), eb.lit(0)).as("spenderCount"),
       budgetsIn(ctx, organizationId)
-        .select((eb) => eb.fn.min<number | null>("b.spendLimitMicros").as("least"))
+        .select(({ fn }) => fn.min<number | null>("b.spendLimitMicros").as("least"))
         .$asScalar()
         .as("leastBudget"),
       thisMonth.as("periodStart"),
@@ -102,9 +100,7 @@ async function countExhausted(ctx: Context, organizationId: string, leastBudget:
   // Budgets are joined as a set: at most one row for each member of a group that has one. Everyone has no rows of its own.
   const counting = sql<{ count: number }>`
     with budgets as (
-      select ${group.id} as id, ${budget.spendLimitMicros} as amount
-      from groups g join group_ai_budgets b on ${budget.groupId} = ${group.id}
-      where ${group.organizationId} = ${organizationId}
+      ${budgetsIn(ctx, organizationId).select(["g.id", "b.spendLimitMicros as amount"])}
     ), limits as (
       select spender, max(amount) as amount from (
         select ${member.userId} as spender, budgets.amount from budgets join group_members m on ${member.groupId} = budgets.id
