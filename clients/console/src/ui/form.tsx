@@ -1,9 +1,9 @@
 // Forms, made from the input of a mutation: what it says about its fields gives them their kinds and checks.
 import { type ComponentChildren, createContext } from "preact";
-import { useCallback, useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Faults, faultsOf, InvalidInput } from "../api/errors";
 import { faultOf } from "../api/limits";
-import type { Loaded } from "../api/hooks";
+import { type Loaded, useLatest } from "../api/hooks";
 import type { InputFields } from "../api/operation";
 import { useUnsaved } from "../api/session";
 import { Dialog } from "./dialog";
@@ -111,16 +111,21 @@ const noInput: InputFields = {};
 const firstValues = (data: FormData): Filled =>
   Object.fromEntries([...data.entries()].toReversed().map(([name, value]) => [name, String(value)]));
 
-/** Adds to the number of parts of a form that still load. */
-const LoadingParts = createContext<(more: number) => void>(() => {});
+/** Adds to the numbers of parts of a form that still load, and of those that have failed to. */
+const LoadingParts = createContext({ add: (_more: number) => {}, fail: (_more: number) => {} });
 
-/** Stands for a part of a dialog until it is loaded, or says why it is not. A form cannot be submitted before. */
+/** Stands for a part of a dialog until it is loaded, or says why it is not. A form is not sent before. */
 export function LoadingPart({ of: { error, refresh }, text }: { of: Loaded<unknown>; text: string }) {
-  const add = useContext(LoadingParts);
+  const form = useContext(LoadingParts);
   useLayoutEffect(() => {
-    add(1);
-    return () => add(-1);
-  }, [add]);
+    form.add(1);
+    return () => form.add(-1);
+  }, [form]);
+  useLayoutEffect(() => {
+    if (!error) return undefined;
+    form.fail(1);
+    return () => form.fail(-1);
+  }, [form, error]);
   return error ? <Failure error={error} retry={refresh} /> : <p class="faint">{text}</p>;
 }
 
@@ -141,7 +146,16 @@ export function Form({
   const [faults, setFaults] = useState<Faults>({ fields: {} });
   const [isBusy, setBusy] = useState(false);
   const [loading, setLoading] = useState(0);
-  const addLoading = useCallback((more: number) => setLoading((before) => before + more), []);
+  const [failed, setFailed] = useState(0);
+  const loadingParts = useMemo(
+    () => ({
+      add: (more: number) => setLoading((before) => before + more),
+      fail: (more: number) => setFailed((before) => before + more),
+    }),
+    [],
+  );
+  /** Submitted while a part loads: it is sent then, unless the part fails. */
+  const [isDue, setDue] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const initial = (name: string) => {
     const value = (values ?? defaults)?.[name];
@@ -154,8 +168,7 @@ export function Form({
   const fields = all.filter(({ isShown }) => !isShown || isShown(current));
   useUnsaved(filled !== undefined);
 
-  async function send(event: Event) {
-    event.preventDefault();
+  async function send() {
     const data = new FormData(form.current!);
     setBusy(true);
     try {
@@ -178,10 +191,21 @@ export function Form({
     }
   }
 
+  const sendNow = useLatest(send);
+  useEffect(() => {
+    if (!isDue || (loading > 0 && failed === 0)) return;
+    setDue(false);
+    if (failed === 0) void sendNow();
+  }, [isDue, loading, failed, sendNow]);
+
   return (
     <form
       ref={form}
-      onSubmit={(event) => void send(event)}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (loading === 0) void send();
+        else setDue(true);
+      }}
       onInput={() => setFilled(firstValues(new FormData(form.current!)))}
       noValidate
     >
@@ -190,7 +214,7 @@ export function Form({
           {faults.whole}
         </p>
       )}
-      <LoadingParts.Provider value={addLoading}>
+      <LoadingParts.Provider value={loadingParts}>
         {fields.map((field) => (
           <Field
             key={field.name}
@@ -207,7 +231,7 @@ export function Form({
             Cancel
           </button>
         )}
-        <button type="submit" class={isDanger ? "primary danger" : "primary"} disabled={isBusy || loading > 0}>
+        <button type="submit" class={isDanger ? "primary danger" : "primary"} disabled={isBusy || isDue}>
           {submit}
         </button>
       </footer>
