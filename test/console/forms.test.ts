@@ -97,6 +97,7 @@ describe("the console has forms", () => {
     const c = console();
     await c.asOwner("/keys");
     await open(c, "Create a key");
+    await c.field("Expires").waitFor();
     const choices = await c.field("Expires").locator("option").allInnerTexts();
     expect(choices.map((each) => each.replace(/ \(.*/, ""))).to.deep.equal(["7 days", "30 days", "On a date…"]);
     await c.enter("Name", "chosen");
@@ -171,6 +172,28 @@ describe("the console has forms", () => {
     expect(late!.scopes).to.not.include("all");
     const days = (Date.parse(early!.expiresAt) - Date.now()) / 86_400_000;
     expect(days, "what the form shows at first").to.be.within(29.9, 30.1);
+  });
+
+  it("for what belongs to an organization, once the organizations are known", async () => {
+    const c = console();
+    let held = Promise.withResolvers<void>();
+    await c.page.route("**/graphql", async (route) => {
+      if (/query Organizations\b/.test(route.request().postData() ?? "")) await held.promise;
+      return route.continue();
+    });
+    for (const [path, name] of [
+      ["/groups", "Create a group"],
+      ["/templates", "Create a template"],
+      ["/event-endpoints", "Create an endpoint"],
+    ] as const) {
+      held = Promise.withResolvers();
+      const asked = c.page.waitForResponse((response) => /query Allowed/.test(response.request().postData() ?? ""));
+      await c.asOwner(path);
+      await asked;
+      expect(await c.button(name).count(), path).to.equal(0);
+      held.resolve();
+      await c.button(name).waitFor();
+    }
   });
 
   it("for templates, which begin with a document that the server takes, or with a file", async () => {

@@ -89,7 +89,7 @@ export function EventEndpointsView() {
   return (
     <>
       <Heading title="Event endpoints" note="Programs elsewhere that are told what happens in an organization.">
-        {may("create") && (
+        {may("create") && organizations.length > 0 && (
           <Action
             label="Create an endpoint"
             look="primary"
@@ -101,7 +101,7 @@ export function EventEndpointsView() {
                 : []),
               ...fieldsWith(types),
             ]}
-            prepare={(values) => ({ organization: organizations[0]?.[0], ...values })}
+            prepare={(values) => ({ organization: organizations[0]![0], ...values })}
             submit="Create"
             reveal={({ createEventEndpoint: { eventEndpoint, secret } }) => [`Secret of ${eventEndpoint.name}`, secret]}
           />

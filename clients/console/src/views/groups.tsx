@@ -76,7 +76,7 @@ export function GroupsView() {
   return (
     <>
       <Heading title="Groups">
-        {may("create") && (
+        {may("create") && organizations.length > 0 && (
           <Action
             label="Create a group"
             look="primary"
@@ -89,7 +89,7 @@ export function GroupsView() {
               nameField,
               ...groupFields,
             ]}
-            prepare={(values) => ({ organization: organizations[0]?.[0], ...values })}
+            prepare={(values) => ({ organization: organizations[0]![0], ...values })}
             submit="Create"
             done={({ createGroup }) => route(`/groups/${createGroup.group.id}`)}
           />

@@ -61,7 +61,7 @@ export function TemplatesView() {
             undo={() => perform(UpdatePrebuilds, { input: { reconciliationPaused: prebuilds.reconciliationPaused } })}
           />
         )}
-        {may("create") && (
+        {may("create") && organizations.length > 0 && (
           <DocumentAction
             label="Create a template"
             run={CreateTemplate}
@@ -77,7 +77,7 @@ export function TemplatesView() {
             ]}
             after={[{ name: "everyoneCanUse", label: "All members of the organization may use it" }]}
             defaults={{ document: starters[0]!.document, everyoneCanUse: true }}
-            prepare={(values) => ({ organization: organizations[0]?.[0] ?? "default", ...values })}
+            prepare={(values) => ({ organization: organizations[0]![0], ...values })}
             done={({ createTemplate }) => route(`/templates/${createTemplate.template.id}`)}
           />
         )}
