@@ -72,7 +72,10 @@ export const TemplateSchema = defineEntity({
     activeVersionId: p.uuid().nullable(),
     /** Number of the latest version, for default names. */
     versionCount: p.integer().default(0),
-    /** Workspaces that are not deleted, and those of them that run, without the prebuilt ones and the latest changes. */
+    /**
+     * Workspaces that are not deleted, and those of them that run. Prebuilt ones without an owner do not count. The latest
+     * changes are in `workspace_changes` until a job adds them.
+     */
     workspaceCount: p.integer().default(0).lazy(),
     runningCount: p.integer().default(0).lazy(),
     /** Seconds that workspaces run after a start; 0 sets no limit. */

@@ -1,6 +1,6 @@
 // Applications, their grants, and what users link, in the console.
 import { expect } from "chai";
-import { consoleTests } from "../support/console.js";
+import { consoleTests, rejection } from "../support/console.js";
 import { externalAuth, ExternalService, link } from "../support/external-services.js";
 import { deliver } from "../support/inbox.js";
 import { insertAccessToken, insertClient, insertGrant, sendForm, statusOf } from "../support/oauth2.js";
@@ -217,8 +217,7 @@ describe("the console shows what users have", () => {
     await console().page.route("**/graphql", async (route) => {
       if (!route.request().postData()?.includes(`mutation ${operation}(`)) return route.fallback();
       await promise;
-      const errors = [{ message: "Not today.", extensions: { code: "CONFLICT" } }];
-      return route.fulfill({ json: { data: null, errors } });
+      return route.fulfill({ json: rejection });
     });
     return resolve;
   };

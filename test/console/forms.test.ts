@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { expectAccessible } from "../support/accessibility.js";
-import { type Console, consoleTests } from "../support/console.js";
+import { type Console, consoleTests, rejection } from "../support/console.js";
 import { ScimClient } from "../support/scim.js";
 import { userPassword } from "../support/world.js";
 
@@ -137,8 +137,7 @@ describe("the console has forms", () => {
       if (!operation) return route.continue();
       await held.promise;
       if (operation === "TokenLifetimes" || !isFailing) return route.continue();
-      const errors = [{ message: "Not today.", extensions: { code: "CONFLICT" } }];
-      return route.fulfill({ json: { data: null, errors } });
+      return route.fulfill({ json: rejection });
     });
     const submit = c.dialog().locator("form footer [type=submit]");
     const submitEarly = async (name: string) => {
@@ -161,7 +160,7 @@ describe("the console has forms", () => {
     await submit.press("Enter");
     isFailing = false;
     await c.dialog().getByRole("button", { name: "Try again" }).click();
-    // It is sent by those who have seen it.
+    // The form is not sent by itself: the user sees the choices first.
     await c.field("Read only").check();
     await c.submit("Create");
     await c.secret();
@@ -187,9 +186,10 @@ describe("the console has forms", () => {
       ["/event-endpoints", "Create an endpoint"],
     ] as const) {
       held = Promise.withResolvers();
-      const asked = c.page.waitForResponse((response) => /query Allowed/.test(response.request().postData() ?? ""));
+      const ofView = /query Allowed.*"key":"create"/;
+      const permissions = c.page.waitForResponse((response) => ofView.test(response.request().postData() ?? ""));
       await c.asOwner(path);
-      await asked;
+      await (await permissions).finished();
       expect(await c.button(name).count(), path).to.equal(0);
       held.resolve();
       await c.button(name).waitFor();

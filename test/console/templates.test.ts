@@ -1,6 +1,6 @@
 // Templates in the console: their variables, with whom they are shared, and their prebuilds.
 import { expect } from "chai";
-import { type Console, consoleTests, echoDocument, importedTemplate } from "../support/console.js";
+import { type Console, consoleTests, echoDocument, importedTemplate, rejection } from "../support/console.js";
 import { newId } from "../support/ids.js";
 import { eventually } from "../support/watchers.js";
 import type { Anything } from "../support/world.js";
@@ -152,8 +152,7 @@ describe("the console handles templates", () => {
     let tries = 0;
     await c.page.route("**/graphql", (route) => {
       if (!route.request().postData()?.includes("query VersionParameters(") || ++tries > 1) return route.continue();
-      const errors = [{ message: "Not today.", extensions: { code: "CONFLICT" } }];
-      return route.fulfill({ json: { data: null, errors } });
+      return route.fulfill({ json: rejection });
     });
     await c.button("Dry run of v1").click();
     await c.dialog().getByText("Not today.").waitFor();

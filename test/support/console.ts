@@ -103,6 +103,9 @@ const keepNotices = (visit: BrowserContext) =>
       later(run, [4_000, 10_000, 12_000].includes(time) ? time * ${slowness()} : time, ...rest);
   }`);
 
+/** A response by which the server rejects an operation. */
+export const rejection = { data: null, errors: [{ message: "Not today.", extensions: { code: "CONFLICT" } }] };
+
 /** The address of a page and the elements of its view, dialogs, and notices, for reports of failures. */
 async function describePage(page: Page): Promise<string> {
   const parts = await page

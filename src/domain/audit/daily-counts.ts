@@ -158,7 +158,7 @@ function whereSince({ time, where, hasMonths }: Counted, since: string): RawBuil
   return sql`${time} >= ${since}::timestamptz and ${months} and ${where}`;
 }
 
-/** Newer rows are counted when they are read: builds fail after their creation, rarely after hours. */
+/** Newer rows are counted when they are read: a build that fails does so after its creation, rarely after hours. */
 const newest = 12 * hour;
 const interval = 6 * hour;
 

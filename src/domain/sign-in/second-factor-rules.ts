@@ -198,7 +198,7 @@ export async function reachesOf(ctx: Context, rules: readonly SecondFactorRuleRo
   );
 }
 
-/** The people with a password, as many as are counted, by users_with_password_index. `role` is for those of roles. */
+/** The people with a password, as many as are counted, by users_with_password_index. Only `holdersOfRoles` names a role. */
 const people = ({ db }: Context) =>
   db
     .selectFrom("users as u")
@@ -216,7 +216,7 @@ const membersOf = (ctx: Context, organizationId: string): People =>
     eb.selectFrom("organizationMembers").select("userId").where("organizationId", "=", organizationId),
   );
 
-/** With a row for each role. The condition is that of users_site_roles_index. */
+/** People with roles, with a row for each role. The condition is that of users_site_roles_index. */
 const holdersOfRoles = (ctx: Context): People =>
   people(ctx)
     .clearSelect()
