@@ -76,4 +76,18 @@ describe("locks of event endpoints", () => {
       await holder.lock("event_deliveries", { id: others });
     });
   });
+
+  it("of results cancel at most their storing, which is tried again: nothing is sent twice", async () => {
+    const { id, first, respond } = await withOpenMessages(3);
+    await lockRows(the().database.url, "event_deliveries", { id: first }, async ({ awaited, cancelWaiting }) => {
+      respond();
+      await awaited();
+      await cancelWaiting();
+    });
+    const { length } = receiver.received;
+    const states = async () => (await deliveriesOf(owner, id)).map(({ state, attempts }) => `${state} ${attempts}`);
+    const delivered = Array(3).fill("DELIVERED 1");
+    await eventually(async () => String(await states()) === String(delivered), "the results are stored", 10_000);
+    expect(receiver.received).to.have.lengthOf(length);
+  });
 });

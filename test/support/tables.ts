@@ -169,6 +169,8 @@ export interface Holder {
   readonly lock: (table: string, where: Columns) => Promise<void>;
   /** Resolves when this many statements wait for locks, or more: jobs of the server may be among them. */
   readonly awaited: (count?: number) => Promise<void>;
+  /** Cancels the statements that wait for locks, as Postgres does with one of those in a deadlock. */
+  readonly cancelWaiting: () => Promise<void>;
   readonly commit: () => Promise<void>;
 }
 
@@ -201,6 +203,12 @@ async function holding<Result>(
       },
       awaited: (count = 1) =>
         eventually(async () => (await countWaiting(watching.connection)) >= count, `${count} wait for the lock`),
+      cancelWaiting: async () => {
+        await connection.query(
+          `select pg_cancel_backend(pid) from pg_stat_activity
+           where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+      },
       commit: async () => void (await connection.query("commit")),
     });
   } finally {

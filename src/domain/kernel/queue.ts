@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type SelectQueryBuilder, sql } from "kysely";
 import type { Logger } from "pino";
+import { second } from "../../runtime/durations.js";
 
 /**
  * A queue in a table of an area. The transactions that cause work insert rows; processes lease them, by the clock of the
@@ -60,6 +61,12 @@ export interface WorkerOptions<Item, Result> {
 
 /** Milliseconds for which results are collected, to be stored in one statement. */
 const settleDelay = 5;
+
+/**
+ * Milliseconds after which results that could not be stored are stored again: after a conflict of locks, and while the database
+ * restarts. Otherwise the attempts would be made again, and receivers would get everything twice.
+ */
+const settleRetries = [second / 4, 2 * second, 10 * second];
 
 /** Milliseconds after which an attempt is slow: it no longer counts as concurrent, so that hanging attempts delay no others. */
 const slowAfter = 2_000;
@@ -167,10 +174,18 @@ export class Worker<Item, Result> {
     this.#ended = [];
     this.#settling = undefined;
     const { queue, log } = this.options;
-    await queue
-      .settle(ended)
-      .catch((error: unknown) =>
-        log.warn({ err: error }, "Results of a queue could not be stored. The attempts are made again."),
-      );
+    const { signal } = this.#aborting;
+    const waits = settleRetries.values();
+    for (;;)
+      try {
+        await queue.settle(ended);
+        return;
+      } catch (error) {
+        const { value: wait } = waits.next();
+        if (wait === undefined || signal.aborted)
+          return log.warn({ err: error }, "Results of a queue could not be stored. The attempts are made again.");
+        log.info({ err: error }, "Results of a queue could not be stored. They are stored again.");
+        await delay(wait, undefined, { signal }).catch(() => {});
+      }
   }
 }
