@@ -7,6 +7,7 @@ import { startServer } from "./support/app.js";
 import { audited } from "./support/audit.js";
 import { addAuthenticator, codeOf } from "./support/authenticators.js";
 import { insertKey } from "./support/keys.js";
+import { addPasskey } from "./support/passkeys.js";
 import { letPass, setColumns } from "./support/tables.js";
 import { Client, type Person, userPassword, world } from "./support/world.js";
 
@@ -54,6 +55,9 @@ describe("rules of second factors", () => {
     const [ada, bob] = [await w.user("ada"), await w.user("bob")];
     await w.user("eve", undefined, "OIDC");
     await addAuthenticator(w.as(ada));
+    const holder = w.as(await w.user("kim"));
+    for (const password of [userPassword, null])
+      await addPasskey(holder, w.app.services.config.accessUrl, { password });
     await w.grant(bob, "auditor");
     const { secondFactorRules } = await owner().graphql(rules);
     expect(secondFactorRules.map(({ role }: { role: string }) => role)).to.deep.equal([
@@ -65,7 +69,8 @@ describe("rules of second factors", () => {
     ]);
     const [all, , , , auditors] = secondFactorRules;
     expect(all).to.deep.include({ level: "OFF", daysToEnrol: 14, since: null });
-    expect(all!.reach.peopleCount - all!.reach.withoutFactorCount).to.equal(1);
+    expect(all!.reach.peopleCount - all!.reach.withoutFactorCount).to.equal(2);
+    expect(all!.reach.peopleCount).to.equal(4);
     expect(auditors!.reach).to.deep.equal({ peopleCount: 1, withoutFactorCount: 1 });
     const { organizationSecondFactorRule: there } = await owner().graphql(ruleThere, { organization: "default" });
     expect(there).to.deep.include({ level: "OFF", reach: { ...all!.reach } });

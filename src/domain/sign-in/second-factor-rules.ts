@@ -13,7 +13,6 @@ import { check, choice, type Input, inputOf, int, optional, reference, required 
 import { findOrganization, lockOrganization } from "../organizations/organizations.js";
 import { RoleName } from "../users/user-roles.js";
 import { FactorLevel } from "./factor-demands.js";
-import { hasPasskey } from "./held-factors.js";
 
 const r = columnsOf("secondFactorRules");
 const u = columnsOf("users", "u");
@@ -173,13 +172,17 @@ export async function reachesOf(ctx: Context, rules: readonly SecondFactorRuleRo
       .leftJoin("authenticators as a", (join) =>
         join.onRef("a.userId", "=", "u.id").on("a.confirmedAt", "is not", null),
       )
+      .leftJoin(
+        (eb) => eb.selectFrom("passkeys").select("userId").distinct().as("p"),
+        (join) => join.onRef("p.userId", "=", "u.id"),
+      )
       .select(({ fn }) => [
         sql<string>`${subject}::text`.as("subject"),
         fn.countAll<number>().as("peopleCount"),
         fn
           .countAll<number>()
           .filterWhere("a.userId", "is", null)
-          .filterWhere(sql<SqlBool>`not ${hasPasskey(u.id)}`)
+          .filterWhere("p.userId", "is", null)
           .as("withoutFactorCount"),
       ]);
   const counts = rules.flatMap(({ role, organizationId }) => {
