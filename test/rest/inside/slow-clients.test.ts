@@ -164,8 +164,13 @@ describe("slow clients", () => {
         never.say(body.slice(0, -1));
         inTime.say(body);
         await eventually(() => inTime.text.includes("HTTP/1.1 401 "), "the request that arrives gets its response");
-        // More than the time in which requests must arrive.
-        pass(1_500);
+        let isClosed = false;
+        void closed.finally(() => (isClosed = true));
+        // More than the time in which requests must arrive, which begins when the background work has ended.
+        await eventually(() => {
+          pass(100);
+          return isClosed;
+        }, "the server is closed");
         await closed;
       });
       await eventually(() => never.isClosed, "the connection of the other one is closed");
